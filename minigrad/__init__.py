@@ -1,0 +1,55 @@
+"""minigrad: a tensor autograd engine whose every derivative can be read, checked and drawn.
+
+>>> import minigrad as mg
+>>> x = mg.Tensor([1.0, 2.0, 3.0], requires_grad=True)
+>>> y = mg.sum(x * x)
+>>> y.backward()
+>>> x.grad
+Tensor([2., 4., 6.])
+"""
+
+from typing import TYPE_CHECKING, Any
+
+from minigrad import nn, ops, optim
+from minigrad.backprop import Step, gradients, walk
+from minigrad.checking import check_grads
+from minigrad.errors import (
+    CheckpointError,
+    DrawingError,
+    DtypeError,
+    GradientCheckError,
+    GraphError,
+    MinigradError,
+    OutOfRangeError,
+    ShapeError,
+)
+from minigrad.ops import *  # noqa: F403 - the public functions, under NumPy's names
+from minigrad.primitive import Fused, Primitive, Rule
+from minigrad.tape import Node, default_dtype, enable_grad, no_grad, unfused
+from minigrad.tensor import Tensor
+
+if TYPE_CHECKING:
+    from minigrad.checkpoint import load, save
+    from minigrad.drawing import Drawing, draw
+
+__version__ = "0.1.0"
+
+_LATE = {"draw": "drawing", "Drawing": "drawing", "save": "checkpoint", "load": "checkpoint"}
+"""Names whose modules load libraries that a training step does not need: imported when they are first asked for."""
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LATE:
+        raise AttributeError(f"module 'minigrad' has no attribute {name!r}")
+    from importlib import import_module
+
+    value = globals()[name] = getattr(import_module(f"minigrad.{_LATE[name]}"), name)
+    return value
+
+
+__all__ = [
+    *ops.__all__,
+    "CheckpointError", "Drawing", "DrawingError", "DtypeError", "Fused", "GradientCheckError", "GraphError",
+    "MinigradError", "Node", "OutOfRangeError", "Primitive", "Rule", "ShapeError", "Step", "Tensor", "check_grads",
+    "default_dtype", "draw", "enable_grad", "gradients", "load", "nn", "no_grad", "optim", "save", "unfused", "walk",
+]  # fmt: skip

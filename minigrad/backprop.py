@@ -1,0 +1,249 @@
+"""The walk: one loop back through the graph, a stream of steps. `gradients` and `backward` are its readers.
+
+The walk does, once, what rules never do: it sums a cotangent to its operand's shape, keeps the operand's dtype, and
+adds contributions where a value was used more than once, knowing which buffers are its own to add into.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from minigrad.errors import DtypeError, GraphError, ShapeError, describe
+from minigrad.primitive import Fused, Primitive
+from minigrad.tape import Array, Node, setting, topological_order
+from minigrad.tensor import Tensor, TensorLike, as_array, operations, wrap
+
+
+class Step(NamedTuple):
+    """One step of the walk: a node has its whole cotangent, and hands its contributions on.
+
+    node: the node, a leaf or an operation.
+    cotangent: d output / d node, of the node's shape; read-only.
+    contributions: one entry an operand of `node.inputs`: what this node adds to that operand's cotangent, or None
+        where no gradient flows. Empty for a leaf. Read-only.
+    """
+
+    node: Node
+    cotangent: Any
+    contributions: Sequence[Any]
+
+
+def walk(output: Tensor, gradient: TensorLike | None = None) -> Iterator[Step]:
+    """The backward pass from `output` as a stream of steps, outputs before inputs, without side effects.
+
+    It writes no `.grad`, frees nothing, and holds no context across a yield.
+    gradient: the cotangent of `output`, of its shape; 1 for a tensor of one element.
+    Raises GraphError and ShapeError as `Tensor.backward` does.
+
+    >>> x = Tensor(3.0, requires_grad=True)
+    >>> [(step.node.primitive and step.node.primitive.name, float(step.cotangent)) for step in walk(x * x)]
+    [('multiply', 1.0), (None, 6.0)]
+    """
+    root, seed = start(output, gradient)
+    stream = steps(root, seed.data)
+    while True:
+        with np.errstate(all="ignore"):
+            step = next(stream, None)
+        if step is None:
+            return
+        yield step
+
+
+def gradients(
+    output: Tensor,
+    tensors: Sequence[Tensor],
+    gradient: TensorLike | None = None,
+    create_graph: bool = False,
+) -> list[Tensor]:
+    """d output / d tensor for each of `tensors`, leaves or not, in order. Writes no `.grad`, frees nothing.
+
+    gradient: the cotangent of `output`, of its shape; 1 for a tensor of one element.
+    create_graph: the gradients are themselves on the tape, for higher derivatives.
+    A tensor that `output` does not depend on has gradient 0. Raises GraphError for a tensor that has no history and
+    asks for none, and as `Tensor.backward` does.
+    """
+    root, seed = start(output, gradient)
+    for position, tensor in enumerate(tensors):
+        if tensor._node is None:
+            raise GraphError(f"gradients: tensor {position} of shape {tensor.shape} does not require a gradient")
+    wanted = {tensor._node for tensor in tensors}
+    found: dict[Node | None, Any] = {}
+    with np.errstate(all="ignore"):
+        for step in steps(root, seed if create_graph else seed.data, record=create_graph):
+            if step.node in wanted:
+                found[step.node] = step.cotangent
+    return [delivered(found.get(tensor._node), tensor) for tensor in tensors]
+
+
+def delivered(cotangent: Any, tensor: Tensor) -> Tensor:
+    """A gradient as its receiver gets it: a Tensor that shares no memory with another gradient."""
+    if isinstance(cotangent, Tensor):
+        return cotangent
+    return wrap(own(np.zeros(tensor.shape, tensor.dtype) if cotangent is None else cotangent), None)
+
+
+def own(cotangent: Array) -> Array:
+    """A locked copy of a cotangent."""
+    copy = np.array(cotangent)
+    copy.setflags(write=False)
+    return copy
+
+
+def backward(output: Tensor, gradient: TensorLike | None, retain_graph: bool, create_graph: bool) -> None:
+    """See `Tensor.backward`. Gradients are written only once the whole walk has gone through."""
+    root, seed = start(output, gradient)
+    found: list[tuple[Node, Any]] = []
+    with np.errstate(all="ignore"):
+        for step in steps(root, seed if create_graph else seed.data, record=create_graph):
+            if step.node.primitive is None or step.node.retains:
+                found.append((step.node, step.cotangent))
+            if not (retain_graph or create_graph):
+                step.node.release()
+        for node, cotangent in found:
+            new = cotangent if isinstance(cotangent, Tensor) else wrap(own(cotangent), None)
+            node.grad = new if node.grad is None else node.grad + new
+
+
+operations.backward = backward
+
+
+def start(output: Tensor, gradient: TensorLike | None) -> tuple[Node, Tensor]:
+    """The node to walk from and its cotangent."""
+    if output._node is None:
+        raise GraphError(
+            "this tensor was made by no recorded operation on a tensor that requires a gradient "
+            "(was it made under no_grad, or from plain arrays?)"
+        )
+    if gradient is None:
+        if output.size != 1:
+            raise GraphError(
+                f"backward from a tensor of shape {output.shape} needs a cotangent of that shape; "
+                "did you mean output.sum().backward()?"
+            )
+        return output._node, wrap(as_array(np.ones(output.shape, output.dtype)), None)
+    seed = gradient if isinstance(gradient, Tensor) else Tensor(gradient)
+    if seed.shape != output.shape:
+        raise ShapeError(f"the cotangent's shape {seed.shape} must be the output's, {output.shape}")
+    if seed.dtype.kind not in "biuf":
+        raise DtypeError(f"a cotangent is real, not {seed.dtype}")
+    return output._node, seed if seed.dtype == output.dtype else seed.astype(output.dtype)
+
+
+def steps(root: Node, seed: Any, record: bool = False, stop: frozenset[Node] = frozenset()) -> Iterator[Step]:
+    """The loop itself. With `record`, cotangents are Tensors and the rules' own operations go onto the tape.
+
+    Nodes in `stop` are treated as leaves.
+    """
+    order = topological_order([root], stop)
+    cotangents: dict[Node, Any] = {root: seed}
+    owned: set[Node] = set()
+    while order:
+        node = order.pop()
+        cotangent = cotangents.pop(node, None)
+        if cotangent is None:
+            continue
+        if not record:
+            cotangent.setflags(write=False)
+        if node.primitive is None or node in stop:
+            yield Step(node, cotangent, ())
+            continue
+        contributions = contribute(node, cotangent, record)
+        for operand, contribution in zip(node.inputs, contributions, strict=True):
+            if contribution is None or operand.__class__ is not Node:
+                continue
+            so_far = cotangents.get(operand)
+            if so_far is None:
+                cotangents[operand] = contribution
+            elif operand in owned:
+                so_far += contribution
+            elif record:
+                cotangents[operand] = so_far + contribution
+            else:
+                cotangents[operand] = np.asarray(so_far + contribution)
+                owned.add(operand)
+        yield Step(node, cotangent, contributions)
+
+
+def contribute(node: Node, cotangent: Any, record: bool) -> list[Any]:
+    """What `node` adds to the cotangent of each of its operands, in the operand's shape and dtype."""
+    check_fresh(node)
+    assert node.primitive is not None
+    try:
+        if record:
+            # Operations of the rule are recorded, and belong to the module whose backward pass they are.
+            with setting(recording=True, inside_rule=True, path=node.path):
+                raw = recorded_cotangents(node, cotangent)
+                return [conform(g, operand, node) for g, operand in zip(raw, node.inputs, strict=True)]
+        raw = node.primitive.cotangents(node, cotangent)
+        return [conform(g, operand, node) for g, operand in zip(raw, node.inputs, strict=True)]
+    except Exception as error:
+        operands = ", ".join(describe(operand) for operand in node.inputs)
+        error.add_note(
+            f"in the derivative of {node.primitive.name}{f' in {node.path}' if node.path else ''}: {operands}"
+        )
+        raise
+
+
+def recorded_cotangents(node: Node, cotangent: Tensor) -> Sequence[Any]:
+    """The contributions of `node` as Tensors: a primitive's rules run on Tensors, a fused definition is walked."""
+    operation = node.primitive
+    if isinstance(operation, Fused):
+        output, aliases = operation.replay(node)
+        stop = frozenset(alias._node for alias in aliases if alias is not None and alias._node is not None)
+        if output._node is None:
+            return [None] * len(aliases)
+        found = {step.node: step.cotangent for step in steps(output._node, cotangent, True, stop) if step.node in stop}
+        return [None if alias is None or alias._node is None else found.get(alias._node) for alias in aliases]
+    assert isinstance(operation, Primitive)
+    return operation.recorded_cotangents(node, cotangent)
+
+
+def check_fresh(node: Node) -> None:
+    """Raise GraphError where what `node` saved is released, or a leaf that it read has changed since."""
+    assert node.primitive is not None
+    where = f"{node.primitive.name}{f' in {node.path}' if node.path else ''}"
+    if node.args is None:
+        raise GraphError(
+            f"{where}: its saved arrays were released by an earlier backward pass; "
+            "use retain_graph=True there if a second pass is meant"
+        )
+    read = [e for e, arg in zip(node.inputs, node.args, strict=True) if isinstance(e, Node) and arg is not e]
+    if sum(entry.version for entry in read) != node.stamp:
+        names = ", ".join(entry.name or f"a leaf of shape {entry.shape}" for entry in read if entry.version)
+        raise GraphError(
+            f"{where}: {names} was changed after this operation read it, so its derivative would be of other values; "
+            "run the forward pass again, or change parameters only after backward()"
+        )
+
+
+def conform(contribution: Any, operand: Any, node: Node) -> Any:
+    """A contribution in its operand's shape and dtype: summed over the axes that broadcasting added or stretched."""
+    if contribution is None or operand.__class__ is not Node:
+        return None
+    if not isinstance(contribution, np.ndarray | Tensor):
+        contribution = np.asarray(contribution)
+    if contribution.shape != operand.shape:
+        contribution = unbroadcast(contribution, operand.shape, node)
+    if contribution.dtype != operand.dtype:
+        contribution = contribution.astype(operand.dtype)
+    if isinstance(contribution, np.ndarray):
+        contribution.setflags(write=False)
+    return contribution
+
+
+def unbroadcast(contribution: Any, shape: tuple[int, ...], node: Node) -> Any:
+    """The sum over the axes by which `contribution` is larger than `shape`: the adjoint of broadcasting.
+
+    Raises ShapeError where `shape` does not broadcast to the contribution's: the rule is wrong.
+    """
+    added = contribution.ndim - len(shape)
+    axes = tuple(range(added)) if added > 0 else ()
+    stretched = tuple(
+        axis + added for axis, size in enumerate(shape) if size == 1 and contribution.shape[axis + added] != 1
+    ) if added >= 0 else ()  # fmt: skip
+    summed = contribution.sum(axis=axes + stretched, keepdims=True)
+    if added < 0 or summed.shape[added:] != shape:
+        name = node.primitive.name if node.primitive is not None else "leaf"
+        raise ShapeError(f"the rule of {name} gave a cotangent of shape {contribution.shape} for an operand of {shape}")
+    return summed.reshape(shape)

@@ -1,0 +1,149 @@
+"""Arrays on disk: safetensors files, written whole or not at all, and read with suspicion.
+
+A safetensors file is 8 bytes (the header's length, little endian), the header (JSON: name -> dtype, shape, offsets, and
+a `__metadata__` of strings) and the arrays' bytes. Reading one runs no code, whoever wrote it; that is why nothing here
+is ever pickled. Source: the format's description, https://github.com/huggingface/safetensors.
+"""
+
+import contextlib
+import json
+import os
+import secrets
+import stat
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import safetensors
+import safetensors.numpy
+
+from minigrad.errors import CheckpointError
+from minigrad.tensor import Tensor
+
+PathLike = str | os.PathLike[str]
+
+STORED_DTYPES = frozenset(
+    {"bool", *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64))}
+) | frozenset({"float16", "float32", "float64", "complex64"})
+METADATA = "__metadata__"
+FOREIGN = {b"PK\x03\x04": "a zip archive (torch.save and numpy.savez write such)", b"\x80": "a pickle"}
+
+
+def save(
+    path: PathLike, state: Mapping[str, npt.NDArray[Any] | Tensor], metadata: Mapping[str, str] | None = None
+) -> None:
+    """Write named arrays to `path`: afterwards the file holds all of them, or is what it was before.
+
+    state: name -> array or Tensor of any shape; bool, integer, float16 to float64, complex64.
+    metadata: strings to keep beside them, read back by `read_metadata`.
+    Raises CheckpointError for what the format can't hold, OSError where the file can't be written.
+    """
+    arrays = {name: _storable(path, name, value) for name, value in state.items()}
+    notes = dict(metadata or {})
+    for key, note in notes.items():
+        if not isinstance(key, str) or not isinstance(note, str):
+            raise CheckpointError(f"{path}: metadata must map strings to strings, got {key!r}: {note!r}")
+    write_atomically(path, safetensors.numpy.save(arrays, notes or None))
+
+
+def load(path: PathLike) -> dict[str, npt.NDArray[Any]]:
+    """The named arrays of a safetensors file.
+
+    Raises CheckpointError, naming the file and what is wrong with it: missing, no file, cut short, damaged, foreign.
+    """
+    return _parse(path, _read(path))
+
+
+def read_metadata(path: PathLike) -> dict[str, str]:
+    """The strings that `save` was given beside the arrays; {} if none. Raises as `load` does."""
+    data = _read(path)
+    _parse(path, data)  # the header is trusted only after the library's checks
+    header: dict[str, dict[str, str]] = json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")])
+    return header.get(METADATA, {})
+
+
+def write_atomically(path: PathLike, data: bytes) -> None:
+    """Write `data` to `path` so that no reader, crash or full disk ever leaves half a file there.
+
+    The bytes go to a new file in the same folder, to the disk (fsync), and under the final name in one step
+    (os.replace); then the folder's entry goes to the disk too. A symbolic link stays one. Raises OSError, and then
+    leaves no trace.
+    """
+    target = Path(os.path.realpath(path))
+    temporary = target.with_name(f".{secrets.token_hex(8)}.tmp")
+    try:
+        with open(temporary, "xb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, target)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            temporary.unlink()
+        raise
+    _flush_folder(target.parent)
+
+
+def _flush_folder(folder: Path) -> None:
+    """Bring a folder's entries to the disk, where the system can (Windows and some network disks can't)."""
+    with contextlib.suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def _storable(path: PathLike, name: str, value: npt.NDArray[Any] | Tensor) -> npt.NDArray[Any]:
+    """`value` as the format wants it: C order, the machine's byte order, an array even if 0-d."""
+    if not isinstance(name, str) or name == METADATA:
+        raise CheckpointError(f"{path}: an array can't be named {name!r}")
+    array = np.asarray(value.data if isinstance(value, Tensor) else value)
+    if array.dtype.name not in STORED_DTYPES:
+        raise CheckpointError(f"{path}: {name} is of type {array.dtype}, which safetensors can't hold")
+    return np.array(array, dtype=array.dtype.newbyteorder("="), order="C", copy=None)
+
+
+def _read(path: PathLike) -> bytes:
+    """The bytes of a file that may be a checkpoint: it is a regular file, and long enough for what it claims."""
+    try:
+        if not stat.S_ISREG(os.stat(path).st_mode):  # opening a pipe would wait, reading a device never end
+            raise CheckpointError(f"{path}: not a file")
+        data = Path(path).read_bytes()
+    except FileNotFoundError:
+        raise CheckpointError(f"{path}: there is no such file") from None
+    except (OSError, ValueError) as error:
+        if isinstance(error, CheckpointError):
+            raise
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        raise CheckpointError(f"{path}: can't be read: {reason}") from None
+    claimed = int.from_bytes(data[:8], "little")
+    if len(data) < 8 or claimed > len(data) - 8:
+        for start, kind in FOREIGN.items():
+            if data.startswith(start):
+                raise CheckpointError(f"{path}: this is {kind}, not a safetensors file")
+        raise CheckpointError(
+            f"{path}: cut short, or not a safetensors file: "
+            + (f"{len(data)} bytes" if len(data) < 8 else f"a header of {claimed} bytes in a file of {len(data)}")
+        )
+    return data
+
+
+def _parse(path: PathLike, data: bytes) -> dict[str, npt.NDArray[Any]]:
+    """The arrays in `data`, the file's bytes; CheckpointError if the format's rules are broken anywhere."""
+    try:
+        return safetensors.numpy.load(data)
+    except KeyError as error:
+        raise CheckpointError(f"{path}: holds an array of type {error.args[0]}, which NumPy does not have") from None
+    except (safetensors.SafetensorError, ValueError) as error:
+        raise CheckpointError(f"{path}: {_diagnosis(str(error))}") from None
+
+
+def _diagnosis(reason: str) -> str:
+    """The library's complaint in words that say what happened to the file."""
+    reason = reason.removeprefix("Error while deserializing: ")
+    if "incomplete metadata" in reason:
+        return "cut short or overwritten: its arrays are not as long as its header says"
+    return f"damaged, or not a safetensors file: {reason}"

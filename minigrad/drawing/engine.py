@@ -1,0 +1,146 @@
+"""The layout engine: a Graphviz program, found or brought along, run with a time limit.
+
+Looked for in this order: the program that the environment variable MINIGRAD_DOT names; the one that the wheel
+`graphviz-pure` installs; a system's `dot`. Each is asked for its version before it is trusted. The wheel's engine
+writes SVG and PNG, but no PDF, and its PNG has Latin, Greek and Cyrillic letters only; a system's Graphviz does it all.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sysconfig
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib.metadata import PackageNotFoundError, distribution
+from pathlib import Path
+
+from minigrad.errors import DrawingError
+
+VARIABLE = "MINIGRAD_DOT"
+FORMATS = ("svg", "png", "pdf")
+OLDEST = (2, 40)
+INSTALL = "apt install graphviz, brew install graphviz, or winget install graphviz (then `dot` is on the PATH)"
+
+_WHEEL = "graphviz-pure"
+_VERSION = re.compile(r"graphviz(?:-pure)? version (\d+)\.(\d+)")
+_WHEEL_LETTERS = re.compile(
+    r"[\s -~\u00a0-\u0377\u0384-\u052f\u2010-\u2027\u2030-\u203f\u2070-\u208e\u2190-\u2195∂∆∏∑−√∞∩∫≈≠≡≤≥]*"
+)
+
+
+class EngineTimeout(DrawingError):  # noqa: N818 - an event that drawing answers, by folding
+    """The engine did not finish a layout in its time."""
+
+
+@dataclass(frozen=True)
+class Engine:
+    """A program that lays out and draws DOT. `complete`: it writes PDF, and any script in a PNG."""
+
+    program: str
+    version: tuple[int, ...]
+    complete: bool
+
+    def can(self, form: str, text: str = "") -> bool:
+        """Whether it can write `text` in the format `form`."""
+        if self.complete or form == "svg":
+            return True
+        return form == "png" and _WHEEL_LETTERS.fullmatch(text) is not None
+
+    def run(self, source: str, form: str, placed: bool = False, seconds: float = 20.0) -> bytes:
+        """The picture of the DOT text `source`.
+
+        placed: all positions are in the source already; only draw.
+        Raises EngineTimeout after `seconds`, DrawingError where the engine refuses or fails.
+        """
+        arguments = ["-Kneato", "-n2"] if placed else ["-Kdot"]
+        if form == "png":
+            arguments.append("-Gdpi=144")
+        try:
+            done = subprocess.run(
+                [self.program, *arguments, f"-T{form}"], input=source.encode(), capture_output=True, timeout=seconds
+            )
+        except subprocess.TimeoutExpired:
+            raise EngineTimeout(f"{self.program} did not finish the layout within {seconds:g} s") from None
+        except OSError as error:
+            raise DrawingError(f"{self.program} can't be run: {error}; {_remedy()}") from error
+        if done.returncode or not done.stdout:
+            complaint = done.stderr.decode(errors="replace").strip().splitlines() or ["no message"]
+            raise DrawingError(f"{self.program} failed (exit status {done.returncode}): {complaint[0]}")
+        return done.stdout
+
+
+def find_engine(form: str = "svg", text: str = "") -> Engine:
+    """The first engine that can write `text` in the format `form`.
+
+    Call it before long work that ends in a picture. Raises DrawingError, which says what to install, if there is none.
+    """
+    if form not in FORMATS:
+        raise DrawingError(f"no picture can be written as {form!r}; the formats are {', '.join(FORMATS)}")
+    found = False
+    for engine in engines():
+        found = True
+        if engine.can(form, text):
+            return engine
+    if not found:
+        raise DrawingError(f"no layout engine is on this machine: {_remedy()}")
+    if form == "pdf":
+        what = "PDF is"
+    else:
+        foreign = "".join(dict.fromkeys(c for c in text if not _WHEEL_LETTERS.fullmatch(c)))
+        what = f"PNG with {foreign[:8]!r} is"
+    raise DrawingError(f"{what} beyond the engine found here; save as .svg, or install Graphviz itself: {INSTALL}")
+
+
+def engines() -> Iterator[Engine]:
+    """Every engine of this machine, best choice first.
+
+    Raises DrawingError if MINIGRAD_DOT names something that is no Graphviz: an explicit choice is not passed over.
+    """
+    chosen = os.environ.get(VARIABLE)
+    if chosen:
+        engine = _asked(shutil.which(chosen) or chosen)
+        if engine is None:
+            raise DrawingError(f"{VARIABLE}={chosen} is no Graphviz program of version 2.40 or later; unset it, or mend it")
+        yield engine
+        return
+    for program in (_wheel_program(), shutil.which("dot")):
+        engine = _asked(program) if program else None
+        if engine is not None:
+            yield engine
+
+
+@lru_cache(maxsize=16)
+def _asked(program: str) -> Engine | None:
+    """The engine `program` says it is; None if it does not answer as a Graphviz recent enough."""
+    try:
+        answer = subprocess.run([program, "-V"], stdin=subprocess.DEVNULL, capture_output=True, timeout=10)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    text = (answer.stderr + answer.stdout).decode(errors="replace")
+    match = _VERSION.search(text)
+    if match is None:
+        return None
+    version = (int(match[1]), int(match[2]))
+    wheel = _WHEEL in text
+    return Engine(program, version, complete=not wheel) if wheel or version >= OLDEST else None
+
+
+@lru_cache(maxsize=1)
+def _wheel_program() -> str | None:
+    """Where the wheel put its program: beside this Python's scripts, wherever pip installed them."""
+    try:
+        files = distribution(_WHEEL).files or []
+    except PackageNotFoundError:
+        files = []
+    named = [Path(str(file.locate())).resolve() for file in files if file.stem == _WHEEL and not file.suffix.startswith(".d")]
+    scripts = Path(sysconfig.get_path("scripts"))
+    for place in (*named, scripts / _WHEEL, scripts / f"{_WHEEL}.exe"):
+        if place.is_file():
+            return str(place)
+    return shutil.which(_WHEEL)
+
+
+def _remedy() -> str:
+    return f"pip install {_WHEEL}, or install Graphviz: {INSTALL}; or let {VARIABLE} name a `dot` program"

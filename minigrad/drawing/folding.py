@@ -1,0 +1,236 @@
+"""What is drawn as one box: modules below some depth, equal layers, long chains, and what is too far away.
+
+A `Folding` says, for each vertex of a graph, which vertex stands for it. Foldings come finest first; the drawing takes the
+first that is small enough, and the next one where the engine ran out of time.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+from minigrad.drawing.graph import Graph, Vertex
+
+Path = tuple[str, ...]
+
+READABLE = 150
+"""More boxes than this are folded further, if the caller did not ask for a depth."""
+DRAWABLE = 2500
+"""More boxes than this are folded in any case."""
+
+_ENDS = 2
+_SHORTEST_RUN = 6
+
+
+@dataclass(slots=True)
+class Group:
+    """Several vertices drawn as one box, in the cluster `path`; `module` where it is a whole module."""
+
+    title: str
+    path: Path
+    members: list[int] = field(default_factory=list)
+    module: bool = False
+
+
+@dataclass(slots=True)
+class Folding:
+    """Who stands for whom.
+
+    stand_in: for each vertex the vertex drawn in its place (itself, if it is drawn).
+    groups: what a stand-in stands for, where that is more than an equal layer's twin.
+    times: how often the module at a path is repeated, and the last name of the repetition.
+    steps: the pairs (vertex, user) by which one equal layer feeds the next, not drawn.
+    rows: leaves drawn as rows of their users.
+    """
+
+    stand_in: list[int]
+    groups: dict[int, Group]
+    times: dict[Path, tuple[int, str]]
+    steps: set[tuple[int, int]]
+    rows: set[int]
+    note: str = ""
+
+    def boxes(self) -> int:
+        """How many boxes it leaves."""
+        return len({stand_in for vertex, stand_in in enumerate(self.stand_in) if vertex not in self.rows})
+
+
+def path_of(vertex: Vertex) -> Path:
+    """The nested modules that a vertex was made in; a list's name and the place in it are one: ("encoder", "layers.0")."""
+    parts: list[str] = []
+    for part in vertex.path.split(".") if vertex.path else ():
+        if parts and part.partition("#")[0].isdecimal():
+            parts[-1] += "." + part
+        else:
+            parts.append(part)
+    return tuple(parts)
+
+
+def foldings(graph: Graph, depth: int | None = None, repeats: bool = True) -> Iterator[Folding]:
+    """From the finest that shows modules down to `depth` to the coarsest, which always is small."""
+    rows = parameter_rows(graph)
+    paths = [path_of(vertex) for vertex in graph.vertices]
+    twins, times, steps = _repeats(graph, paths, rows) if repeats else ({}, {}, set())
+    deepest = max((len(path) for path in paths), default=0)
+    finest = deepest if depth is None else min(max(depth, 0), deepest)
+    for level in range(finest, min(finest, 1) - 1, -1):
+        stand_in = [twins.get(vertex, vertex) for vertex in range(len(paths))]
+        groups: dict[int, Group] = {}
+        if level < deepest:
+            _fold_modules(stand_in, groups, paths, level)
+        yield Folding(stand_in, groups, times, steps, rows)
+    chained = Folding(list(stand_in), dict(groups), times, steps, rows)
+    _fold_runs(graph, chained)
+    yield chained
+    for keep in (READABLE // 2, READABLE // 6):
+        last = Folding(list(chained.stand_in), dict(chained.groups), times, steps, rows)
+        _fold_early(last, keep)
+        yield last
+
+
+def parameter_rows(graph: Graph) -> set[int]:
+    """The leaves that are a module's own: named for a module that uses them. They are rows, not boxes."""
+    rows = set()
+    outputs = set(graph.outputs)
+    users = graph.users()
+    for index, vertex in enumerate(graph.vertices):
+        if vertex.operation or not vertex.name or index in outputs or not users[index]:
+            continue
+        owner = vertex.name.rpartition(".")[0]
+        if owner and any(_within(graph.vertices[user].path, owner) for user in users[index]):
+            rows.add(index)
+    return rows
+
+
+def _within(path: str, owner: str) -> bool:
+    plain = ".".join(part.partition("#")[0] for part in path.split("."))
+    return plain == owner or plain.startswith(owner + ".")
+
+
+def _fold_modules(stand_in: list[int], groups: dict[int, Group], paths: list[Path], level: int) -> None:
+    """Each module at `level + 1` and deeper becomes a box of its own in the module above."""
+    heads: dict[Path, int] = {}
+    for vertex, path in enumerate(paths):
+        if len(path) <= level or stand_in[vertex] != vertex:
+            continue
+        head = heads.setdefault(path[: level + 1], vertex)
+        group = groups.setdefault(head, Group(path[level], path[:level], module=True))
+        group.members.append(vertex)
+        stand_in[vertex] = head
+    for vertex, drawn in enumerate(stand_in):
+        stand_in[vertex] = stand_in[drawn]
+
+
+def _repeats(
+    graph: Graph, paths: list[Path], rows: set[int]
+) -> tuple[dict[int, int], dict[Path, tuple[int, str]], set[tuple[int, int]]]:
+    """Equal consecutive modules `name.0, name.1, ...`, each fed by the one before: the first stands for all."""
+    copies: dict[Path, dict[int, list[int]]] = {}
+    for vertex, path in enumerate(paths):
+        for level, part in enumerate(path):
+            stem, _, number = part.rpartition(".")
+            if number.isdecimal():
+                copies.setdefault((*path[:level], stem), {}).setdefault(int(number), []).append(vertex)
+    twins: dict[int, int] = {}
+    times: dict[Path, tuple[int, str]] = {}
+    steps: set[tuple[int, int]] = set()
+    for stem, members in sorted(copies.items(), key=lambda item: (len(item[0]), item[0])):
+        numbers = sorted(members)
+        if len(numbers) < 2 or any(members[number][0] in twins for number in numbers):
+            continue
+        shapes = [_signature(graph, paths, rows, members[number], len(stem)) for number in numbers]
+        feeds = [_feeds(graph, members[one], members[two]) for one, two in pairwise(numbers)]
+        if any(shape != shapes[0] for shape in shapes) or not all(feeds):
+            continue
+        first = members[numbers[0]]
+        for number in numbers[1:]:
+            twins.update(zip(members[number], first, strict=True))
+        for feed in feeds:
+            steps |= feed
+        times[(*stem[:-1], f"{stem[-1]}.{numbers[0]}")] = len(numbers), str(numbers[-1])
+    return {vertex: _end(twins, vertex) for vertex in twins}, times, steps
+
+
+def _end(twins: dict[int, int], vertex: int) -> int:
+    while vertex in twins:
+        vertex = twins[vertex]
+    return vertex
+
+
+def _feeds(graph: Graph, one: list[int], two: list[int]) -> set[tuple[int, int]]:
+    within = set(one)
+    return {(o.source, user) for user in two for o in graph.vertices[user].operands if o.source in within}  # type: ignore[misc]
+
+
+def _signature(graph: Graph, paths: list[Path], rows: set[int], members: list[int], level: int) -> list[object]:
+    """The structure of one copy: equal for copies that would be drawn alike."""
+    place = {vertex: position for position, vertex in enumerate(members)}
+    copy = ".".join(paths[members[0]][:level])
+    outputs = set(graph.outputs)
+    described: list[object] = []
+    for index in members:
+        vertex = graph.vertices[index]
+        operands: list[object] = []
+        for operand in vertex.operands:
+            source = operand.source
+            if source in place:
+                operands.append(place[source])
+            elif source in rows:
+                operands.append(((graph.vertices[source].name or "").removeprefix(f"{copy}."), operand.shape))
+            else:
+                operands.append((operand.shape, operand.dtype, operand.label))
+        params = sorted((name, repr(value)) for name, value in vertex.params.items())
+        what = (vertex.operation, paths[index][level:], vertex.shape, vertex.dtype, index in outputs)
+        described.append((what, operands, params))
+    return described
+
+
+def _fold_runs(graph: Graph, folding: Folding) -> None:
+    """Long chains of operations, each the only user of the one before, keep their ends; the rest becomes one box."""
+    users = graph.users()
+    outputs = set(graph.outputs)
+
+    def before(index: int) -> int | None:
+        vertex = graph.vertices[index]
+        if not vertex.operation or folding.stand_in[index] != index or index in folding.groups:
+            return None
+        sources = {o.source for o in vertex.operands if o.source is not None}
+        made = [source for source in sources if graph.vertices[source].operation]
+        if len(made) != 1 or len(users[made[0]]) != 1 or made[0] in outputs:
+            return None
+        return made[0] if graph.vertices[made[0]].path == vertex.path else None
+
+    runs: dict[int, list[int]] = {}  # by their last vertex
+    for index in range(len(graph.vertices)):
+        previous = before(index)
+        if previous is None or previous not in runs:
+            runs[index] = [index]
+        else:
+            run = runs[index] = runs.pop(previous)
+            run.append(index)
+    for run in runs.values():
+        middle = run[_ENDS:-_ENDS]
+        if len(middle) >= _SHORTEST_RUN:
+            _fold(folding, middle, path_of(graph.vertices[run[0]]), f"{len(middle):,} operations in a row")
+
+
+def _fold_early(folding: Folding, keep: int) -> None:
+    """All but the last `keep` boxes become one: what the outputs were made from, long ago."""
+    drawn = sorted({place for vertex, place in enumerate(folding.stand_in) if vertex not in folding.rows})
+    old = set(drawn[:-keep])
+    members = [vertex for vertex, place in enumerate(folding.stand_in) if place in old]
+    if len(old) > 1:
+        _fold(folding, members, (), f"{len(members):,} earlier steps")
+
+
+def _fold(folding: Folding, members: list[int], path: Path, title: str) -> None:
+    head = members[0]
+    folding.groups[head] = Group(title, path, members)
+    for vertex in members:
+        folding.stand_in[vertex] = head
+
+
+def tally(graph: Graph, members: list[int], most: int = 4) -> list[tuple[str, int]]:
+    """The commonest operations among `members`, with their counts."""
+    counts = Counter(graph.vertices[member].operation for member in members if graph.vertices[member].operation)
+    return sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:most]

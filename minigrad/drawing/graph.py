@@ -1,0 +1,173 @@
+"""What is drawn: the tape's nodes behind some tensors, as plain data, in the order they were made.
+
+This is the only file of the room that knows the tape. It holds on to every node while it reads, so that no two values
+can be taken for one, and it numbers vertices by order of creation, so that the same program gives the same picture.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from minigrad.backprop import walk
+from minigrad.errors import DrawingError
+from minigrad.tape import SMALL, Array, Constant, Node, topological_order
+from minigrad.tensor import Tensor
+
+
+@dataclass(frozen=True, slots=True)
+class Operand:
+    """What an operation took in one place.
+
+    name: the operation's name for it, such as "x" or "query".
+    source: the vertex it came from; None for a constant or a plain number.
+    label: a constant's own name. value: a small constant's array, or the number.
+    """
+
+    name: str
+    source: int | None
+    shape: tuple[int, ...]
+    dtype: str
+    label: str | None = None
+    value: Any = None
+
+
+@dataclass(slots=True)
+class Vertex:
+    """A leaf or one operation's output.
+
+    operation: "" for a leaf. tracked: whether a gradient can flow to it.
+    value: the array, where it is small and still there. released: a backward pass let go of it.
+    gradient: a small cotangent's array, a big one's norm as text, None where there is none.
+    """
+
+    operation: str
+    formula: str
+    name: str | None
+    path: str
+    shape: tuple[int, ...]
+    dtype: str
+    operands: tuple[Operand, ...] = ()
+    params: dict[str, Any] = field(default_factory=dict)
+    value: Array | None = None
+    gradient: Array | float | None = None
+    released: bool = False
+    saved_bytes: int = 0
+    tracked: bool = True
+
+
+@dataclass(slots=True)
+class Graph:
+    """Vertices, sources before their users, and which of them were asked for.
+
+    differentiated: whether cotangents were computed for this drawing.
+    """
+
+    vertices: list[Vertex]
+    outputs: list[int]
+    differentiated: bool = False
+
+    def users(self) -> list[list[int]]:
+        """For each vertex, those that took it as an operand, in order, once each."""
+        users: list[list[int]] = [[] for _ in self.vertices]
+        for index, vertex in enumerate(self.vertices):
+            for source in dict.fromkeys(o.source for o in vertex.operands):
+                if source is not None:
+                    users[source].append(index)
+        return users
+
+
+def collect(tensors: Tensor | Sequence[Tensor], gradients: bool = False) -> Graph:
+    """The graph behind `tensors`; with `gradients`, every vertex has its cotangent, from a walk of its own.
+
+    Nothing is written to any tensor, and nothing is released. Raises DrawingError for no tensor at all, and, with
+    `gradients`, where not exactly one of them is a scalar with a history; GraphError if its graph was released.
+    """
+    wanted = [tensors] if isinstance(tensors, Tensor) else list(tensors)
+    if not wanted or not all(isinstance(tensor, Tensor) for tensor in wanted):
+        raise DrawingError("draw takes a Tensor, or a list of Tensors")
+    nodes = topological_order(tensor._node for tensor in wanted if tensor._node is not None)
+    index = {node: position for position, node in enumerate(nodes)}
+    vertices = [_vertex(node, index) for node in nodes]
+    outputs: list[int] = []
+    for tensor in wanted:
+        if tensor._node is not None:
+            position = index[tensor._node]
+            vertices[position].value = _small(tensor._data)
+        else:
+            position = len(vertices)
+            vertices.append(_untracked(tensor))
+        outputs.append(position)
+    graph = Graph(vertices, list(dict.fromkeys(outputs)))
+    if gradients:
+        _differentiate(graph, wanted, index)
+    return graph
+
+
+def _differentiate(graph: Graph, tensors: list[Tensor], index: dict[Node, int]) -> None:
+    scalars = {tensor._node: tensor for tensor in tensors if tensor._node is not None and tensor.size == 1}
+    if len(scalars) != 1:
+        shapes = ", ".join(str(tensor.shape) for tensor in tensors)
+        raise DrawingError(
+            f"gradients=True needs one scalar to differentiate, such as a loss; the tensors drawn have shape {shapes}"
+            + ("" if scalars else "; draw(t.sum(), gradients=True) would do")
+        )
+    for vertex in graph.vertices:
+        vertex.gradient = None
+    for step in walk(next(iter(scalars.values()))):
+        graph.vertices[index[step.node]].gradient = _gradient(step.cotangent)
+    graph.differentiated = True
+
+
+def _vertex(node: Node, index: dict[Node, int]) -> Vertex:
+    gradient = None if node.grad is None else _gradient(node.grad.data)
+    if node.primitive is None:
+        return Vertex("", "", node.name, "", node.shape, str(node.dtype), value=_small(node.data), gradient=gradient)
+    names = _operand_names(node)
+    return Vertex(
+        node.primitive.name,
+        node.primitive.formula,
+        node.name,
+        node.path,
+        node.shape,
+        str(node.dtype),
+        tuple(_operand(name, entry, index) for name, entry in zip(names, node.inputs, strict=True)),
+        node.params,
+        _small(node.data),
+        gradient,
+        node.released,
+        node.saved_bytes,
+    )
+
+
+def _operand_names(node: Node) -> list[str]:
+    names = list(getattr(node.primitive, "operands", ()))[1:]
+    missing = len(node.inputs) - len(names)
+    if missing > 0 or not names:  # a variadic operation: its operands are counted
+        return [str(position + 1) for position in range(len(node.inputs))]
+    return names[: len(node.inputs)]
+
+
+def _operand(name: str, entry: Any, index: dict[Node, int]) -> Operand:
+    if isinstance(entry, Node):
+        return Operand(name, index[entry], entry.shape, str(entry.dtype))
+    if isinstance(entry, Constant):
+        return Operand(name, None, entry.shape, str(entry.dtype), entry.name, entry.value)
+    return Operand(name, None, (), type(entry).__name__, None, entry)
+
+
+def _untracked(tensor: Tensor) -> Vertex:
+    return Vertex(
+        "", "", tensor.name, "", tensor.shape, str(tensor.dtype), value=_small(tensor._data), tracked=False
+    )  # fmt: skip
+
+
+def _small(array: Array | None) -> Array | None:
+    return array if array is not None and array.size <= SMALL else None
+
+
+def _gradient(array: Array) -> Array | float:
+    if array.size <= SMALL:
+        return np.array(array)
+    return float(np.linalg.norm(np.asarray(array, np.float64).ravel()))

@@ -1,0 +1,65 @@
+"""What is done to an engine's SVG: it fits its surroundings, can be read aloud, and reads the same with any font."""
+
+import hashlib
+import re
+from collections.abc import Mapping
+from xml.etree import ElementTree
+
+from minigrad.drawing.text import SANS, clean, width
+from minigrad.errors import DrawingError
+
+_SVG = "http://www.w3.org/2000/svg"
+_XLINK = "http://www.w3.org/1999/xlink"
+_POINTS = re.compile(r"([\d.]+)pt")
+ElementTree.register_namespace("", _SVG)
+ElementTree.register_namespace("xlink", _XLINK)
+
+
+def finish(raw: bytes, title: str, description: str, texts: Mapping[str, str]) -> str:
+    """An engine's SVG as a page can take it in.
+
+    It scales with the width it is given, up to its own; it has a title and a description; a box's tooltip is what
+    `texts` says for its id, never the engine's "n0"; fonts are a list that every system has one of; each text keeps
+    the width that the layout gave it. Raises DrawingError for what is no SVG.
+    """
+    try:
+        root = ElementTree.fromstring(raw)
+    except ElementTree.ParseError as error:
+        raise DrawingError(f"the layout engine wrote no valid SVG: {error}") from error
+    for side in ("width", "height"):
+        size = _POINTS.fullmatch(root.get(side, ""))
+        if size:
+            root.set(side, f"{float(size[1]) * 4 / 3:.0f}")
+    root.set("style", "max-width:100%;height:auto")
+    root.set("font-family", SANS)
+    mark = hashlib.blake2s(raw, digest_size=4).hexdigest()
+    root.set("role", "img")
+    root.set("aria-labelledby", f"title-{mark} description-{mark}")
+    for element in root.iter():
+        _mend(element, texts)
+    for position, (tag, text) in enumerate((("title", title), ("desc", description))):
+        child = ElementTree.Element(f"{{{_SVG}}}{tag}")
+        child.text = clean(text)
+        child.set("id", f"{'title' if tag == 'title' else 'description'}-{mark}")
+        child.tail = "\n"
+        root.insert(position, child)
+    return ElementTree.tostring(root, encoding="unicode") + "\n"
+
+
+def _mend(element: ElementTree.Element, texts: Mapping[str, str]) -> None:
+    for child in list(element):
+        if child.tag == f"{{{_SVG}}}title":
+            text = texts.get(element.get("id", ""))
+            if text:
+                child.text = clean(text.replace("\n", " · "))
+            else:
+                element.remove(child)
+    if element.tag == f"{{{_SVG}}}text":
+        element.attrib.pop("font-family", None)
+        element.attrib.pop("{http://www.w3.org/XML/1998/namespace}space", None)
+        text = "".join(element.itertext())
+        size = float(element.get("font-size", "10"))
+        if len(text) > 1:
+            reserved = width(text, size, element.get("font-weight") == "bold")
+            element.set("textLength", f"{reserved:.1f}")
+            element.set("lengthAdjust", "spacingAndGlyphs")

@@ -1,0 +1,177 @@
+"""Module and Parameter: a tree of layers whose parameters have names."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from minigrad.errors import CheckpointError
+from minigrad.tape import Array, current, setting
+from minigrad.tensor import Tensor
+
+
+class Parameter(Tensor):
+    """A tensor that is learnt: a leaf that requires a gradient.
+
+    data: anything that `numpy.array` takes, of a floating dtype; Python floats become the default dtype.
+    """
+
+    __slots__ = ()
+
+    def __init__(self, data: Any, dtype: npt.DTypeLike | None = None, name: str | None = None) -> None:
+        super().__init__(data, requires_grad=True, dtype=dtype, name=name)
+
+    def __repr__(self) -> str:
+        return f"Parameter({self.name or ''} {self.shape} {self.dtype})"
+
+
+class Module:
+    """A layer: attributes that are Parameters, Modules, or lists, tuples or dicts of Modules belong to it.
+
+    A subclass defines `forward`; calling the module runs it, with the module's path on every node made inside. The
+    path is fixed when the module is attached to its parent ("encoder.layers.0"); a call only sets it. A module called
+    a second time within one outermost call has "#2" at the end of its path, and one that stands in two places keeps
+    its first.
+    """
+
+    path: str
+    _owned: dict[str, "Module | Parameter"]
+    _attached: bool
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
+        """A module with no path yet, whether or not its subclass calls `super().__init__()`."""
+        module = super().__new__(cls)
+        module.__dict__.update(path="", _owned={}, _attached=False)
+        return module
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        object.__setattr__(self, name, value)
+        if isinstance(value, Parameter):
+            if value.name is None:
+                self._owned[name] = value
+                value.name = joined(self.path, name)
+        else:
+            self._attach(name, value)
+
+    def _attach(self, name: str, value: Any) -> None:
+        """Give the modules that an attribute holds their path, if they have no parent yet."""
+        for child_name, child in modules_within(name, value):
+            if not child._attached:
+                child._attached = True
+                self._owned[child_name] = child
+                child._prefix(joined(self.path, child_name))
+
+    def _prefix(self, prefix: str) -> None:
+        """Put `prefix` before the path of this module and all that it owns."""
+        self.path = joined(prefix, self.path)
+        for name, item in self._owned.items():
+            if isinstance(item, Module):
+                item._prefix(prefix)
+            else:
+                item.name = joined(self.path, name)
+
+    def _own_parameters(self) -> Iterator[tuple[str, Parameter]]:
+        return ((name, value) for name, value in vars(self).items() if isinstance(value, Parameter))
+
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        """What the module computes; subclasses define it."""
+        raise NotImplementedError(f"{type(self).__name__} has no forward")
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Run `forward` inside the module's scope."""
+        with self.scope():
+            return self.forward(*args, **kwargs)
+
+    def scope(self) -> setting:
+        """A context in which new nodes carry this module's path. Methods other than `forward` open it themselves."""
+        calls = current().calls
+        if calls is None:
+            self._settle()
+            return setting(path=self.path, calls={})
+        path = self.path or joined(current().path, type(self).__name__)
+        count = calls[path] = calls.get(path, 0) + 1
+        return setting(path=path if count == 1 else f"{path}#{count}")
+
+    def _settle(self) -> None:
+        """Attach modules that were put into a list after the list was assigned."""
+        for _, module in self.named_modules():
+            for name, value in list(vars(module).items()):
+                module._attach(name, value)
+
+    def named_modules(self, prefix: str = "") -> Iterator[tuple[str, "Module"]]:
+        """(dotted name, module) for this module ("") and all below it, each once, in the order of assignment."""
+        waiting: list[tuple[str, Module]] = [(prefix, self)]
+        seen: set[int] = set()
+        while waiting:
+            name, module = waiting.pop()
+            if id(module) in seen:
+                continue
+            seen.add(id(module))
+            yield name, module
+            below = [
+                (joined(name, child_name), child)
+                for attribute, value in vars(module).items()
+                if attribute != "_owned"
+                for child_name, child in modules_within(attribute, value)
+            ]
+            waiting.extend(reversed(below))
+
+    def named_parameters(self) -> Iterator[tuple[str, Parameter]]:
+        """(dotted name, parameter) for all parameters, each once, in the order of assignment."""
+        seen: set[int] = set()
+        for prefix, module in self.named_modules():
+            for name, parameter in module._own_parameters():
+                if id(parameter) not in seen:
+                    seen.add(id(parameter))
+                    yield joined(prefix, name), parameter
+
+    def parameters(self) -> list[Parameter]:
+        """All parameters, each once, in the order of assignment."""
+        return [parameter for _, parameter in self.named_parameters()]
+
+    def zero_grad(self) -> None:
+        """Forget the gradients of all parameters."""
+        for parameter in self.parameters():
+            parameter.grad = None
+
+    def state_dict(self) -> dict[str, Array]:
+        """{dotted name: array}, read-only; a parameter that stands in two places is there once."""
+        return {name: parameter.data for name, parameter in self.named_parameters()}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Take all parameters from `state`; nothing is changed unless everything fits.
+
+        Raises CheckpointError that names what is missing, unknown, of another shape or of another dtype.
+        """
+        parameters = dict(self.named_parameters())
+        new = {name: np.asarray(value.data if isinstance(value, Tensor) else value) for name, value in state.items()}
+        problems = [f"{name} is missing" for name in parameters if name not in new]
+        problems += [f"{name} is not known" for name in new if name not in parameters]
+        for name, parameter in parameters.items():
+            if name in new and new[name].shape != parameter.shape:
+                problems.append(f"{name} has shape {new[name].shape}, not {parameter.shape}")
+            elif name in new and new[name].dtype.kind != "f":
+                problems.append(f"{name} has dtype {new[name].dtype}, not a floating one")
+        if problems:
+            more = f" and {len(problems) - 3} more" if len(problems) > 3 else ""
+            raise CheckpointError(f"these weights are another model's: {'; '.join(problems[:3])}{more}")
+        for name, parameter in parameters.items():
+            parameter.data = new[name]
+
+
+def joined(*parts: str) -> str:
+    """Path parts with dots between; empty ones left out."""
+    return ".".join(part for part in parts if part)
+
+
+def modules_within(name: str, value: Any) -> Iterator[tuple[str, Module]]:
+    """The modules that an attribute holds, with their names below its owner."""
+    if isinstance(value, Module):
+        yield name, value
+    elif isinstance(value, list | tuple):
+        for position, item in enumerate(value):
+            yield from modules_within(f"{name}.{position}", item)
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            yield from modules_within(f"{name}.{key}", item)

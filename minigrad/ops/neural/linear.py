@@ -1,0 +1,88 @@
+"""The affine map x @ W + b, and dropout: the two that surround every layer."""
+
+import numpy as np
+
+from minigrad.errors import ShapeError
+from minigrad.ops.axes import as_mask, shape_of
+from minigrad.ops.buffers import add_into
+from minigrad.ops.products import matmul
+from minigrad.primitive import Fused
+from minigrad.tape import Array, current
+from minigrad.tensor import Tensor, TensorLike
+
+
+def _rows(x: Array) -> Array:
+    """x as a matrix: all axes but the last made one."""
+    return x.reshape(int(np.prod(x.shape[:-1])), x.shape[-1])
+
+
+def _linear_definition(x: Tensor, weight: Tensor, *bias: Tensor) -> Tensor:
+    product = matmul(x, weight)
+    return product + bias[0] if bias else product
+
+
+def _linear_forward(x: Array, weight: Array, *bias: Array) -> tuple[Array, None]:
+    out = _rows(x) @ weight
+    if bias:
+        out = add_into(out, bias[0])
+    return out.reshape(*x.shape[:-1], weight.shape[1]), None
+
+
+def _linear_backward(
+    g: Array, out: Array, residuals: None, x: Array, weight: Array, *bias: Array
+) -> tuple[Array | None, ...]:
+    rows = _rows(g)
+    dx = (rows @ weight.T).reshape(x.shape)
+    dweight = _rows(x).T @ rows
+    return (dx, dweight, rows.sum(axis=0)) if bias else (dx, dweight)
+
+
+_linear = Fused(
+    "linear", _linear_definition, _linear_forward, _linear_backward, formula="x @ weight + bias", reads="x weight"
+)
+
+
+def linear(x: TensorLike, weight: TensorLike, bias: TensorLike | None = None) -> Tensor:
+    """x @ weight + bias: (..., n), (n, m), (m,) -> (..., m). dx = g @ W^T, dW = x^T @ g, db = g summed over rows."""
+    a, w = shape_of(x), shape_of(weight)
+    b = None if bias is None else shape_of(bias)
+    if len(w) != 2 or not a or a[-1] != w[0] or (b is not None and b != w[1:]):
+        where = f" in {current().path}" if current().path else ""
+        raise ShapeError(
+            f"linear{where}: x {a}, weight {w}, bias {b}: x must end in the weight's first size, "
+            "and bias must have its second"
+        )
+    return _linear(x, weight) if bias is None else _linear(x, weight, bias)
+
+
+def _dropout_definition(x: Tensor, *, keep: Array, scale: float) -> Tensor:
+    return x * keep * scale
+
+
+def _dropout_forward(x: Array, *, keep: Array, scale: float) -> tuple[Array, None]:
+    out = np.asarray(x * keep)
+    out *= scale
+    return out, None
+
+
+def _dropout_backward(g: Array, out: Array, residuals: None, x: Array, *, keep: Array, scale: float) -> tuple[Array]:
+    return (_dropout_forward(g, keep=keep, scale=scale)[0],)
+
+
+_dropout = Fused(
+    "dropout", _dropout_definition, _dropout_forward, _dropout_backward, formula="x * keep / (1 - rate)", reads=""
+)
+
+
+def dropout(x: TensorLike, keep: Array, rate: float) -> Tensor:
+    """x * keep / (1 - rate), with the mask drawn by the caller: the same mask serves forward and backward.
+
+    keep: boolean, of x's shape; rate: in [0, 1), the probability with which an element was to be dropped.
+    Source: Srivastava et al. 2014; the paper, section 5.4.
+    """
+    if not 0 <= rate < 1:
+        raise ValueError(f"dropout: rate must be in [0, 1), not {rate}")
+    mask = as_mask("dropout", keep)
+    if mask.shape != shape_of(x):
+        raise ShapeError(f"dropout: the mask's shape {mask.shape} must be x's, {shape_of(x)}")
+    return _dropout(x, keep=mask, scale=1 / (1 - rate))

@@ -1,0 +1,68 @@
+"""Layer normalisation."""
+
+from typing import Any
+
+import numpy as np
+
+from minigrad.errors import ShapeError
+from minigrad.ops.axes import shape_of
+from minigrad.ops.buffers import add_into
+from minigrad.ops.elementwise import add, multiply, sqrt
+from minigrad.primitive import Fused
+from minigrad.tape import Array, current
+from minigrad.tensor import Tensor, TensorLike
+
+
+def _definition(x: Tensor, gain: TensorLike, bias: TensorLike, *, eps: float) -> Tensor:
+    centred = x - x.mean(-1, keepdims=True)
+    variance = (centred * centred).mean(-1, keepdims=True)
+    return add(multiply(centred / sqrt(variance + eps), gain), bias)
+
+
+def _forward(x: Array, gain: Any, bias: Any, *, eps: float) -> tuple[Array, tuple[Array, Array]]:
+    normal = x - x.mean(axis=-1, keepdims=True)  # two passes: a one-pass variance cancels where the mean is large
+    variance = np.einsum("...i,...i->...", normal, normal)[..., None] / x.shape[-1]
+    rate = 1 / np.sqrt(variance + eps)
+    normal *= rate
+    return add_into(np.asarray(normal * gain), bias), (normal, rate)
+
+
+def _backward(
+    g: Array, out: Array, residuals: tuple[Array, Array], x: Array, gain: Any, bias: Any, *, eps: float
+) -> tuple[Array, Array, Array]:
+    """dx = rate * (h - mean(h) - normal * mean(h * normal)), h = g * gain: it is orthogonal to 1 and to normal."""
+    normal, rate = residuals
+    width = x.shape[-1]
+    rows, normal_rows = g.reshape(-1, width), normal.reshape(-1, width)
+    dgain = np.einsum("ij,ij->j", rows, normal_rows)
+    dbias = rows.sum(axis=0)
+    dx = g * gain
+    along = np.einsum("...i,...i->...", dx, normal)[..., None] / width
+    dx -= dx.mean(axis=-1, keepdims=True)
+    dx -= normal * along
+    dx *= rate
+    return dx, dgain, dbias
+
+
+_layer_norm = Fused(
+    "layer_norm", _definition, _forward, _backward,
+    formula="(x - mean) / sqrt(variance + eps) * gain + bias, over the last axis", reads="x gain",
+)  # fmt: skip
+
+
+def layer_norm(
+    x: TensorLike, gain: TensorLike | None = None, bias: TensorLike | None = None, eps: float = 1e-5
+) -> Tensor:
+    """(x - mean) / sqrt(variance + eps) * gain + bias over the last axis, (..., D), (D,), (D,) -> (..., D).
+
+    The variance is the biased one (divided by D), and eps stands inside the root.
+    Source: Ba, Kiros and Hinton 2016; the paper, section 3.1.
+    """
+    shape = shape_of(x)
+    sizes = [shape_of(p) for p in (gain, bias) if p is not None]
+    if not shape or not shape[-1] or any(size != shape[-1:] for size in sizes):
+        where = f" in {current().path}" if current().path else ""
+        raise ShapeError(
+            f"layer_norm{where}: x {shape}, gain and bias {sizes}: they must have the size of x's last axis"
+        )
+    return _layer_norm(x, 1.0 if gain is None else gain, 0.0 if bias is None else bias, eps=eps)

@@ -1,0 +1,145 @@
+"""softmax, log_softmax and logsumexp, each a definition and a kernel.
+
+All subtract the largest element first. That changes nothing in exact arithmetic, so it is a constant to the derivative.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from minigrad.ops.axes import all_axes, as_mask, kept_shape, one_axis, shape_of
+from minigrad.ops.elementwise import exp
+from minigrad.ops.elementwise import where as where_else
+from minigrad.primitive import Fused
+from minigrad.tape import Array
+from minigrad.tensor import Axes, Tensor, TensorLike
+
+
+def largest(x: Array, axis: int | tuple[int, ...], where: Any) -> Array:
+    """The largest element that takes part, over `axis`, kept; 0 where none does or all are -inf."""
+    numbers = x.astype(np.float64) if x.dtype.kind in "biu" else x
+    top = np.max(numbers, axis=axis, keepdims=True, initial=-np.inf, where=True if where is None else where)
+    return np.where(np.isneginf(top.real), np.zeros((), top.dtype), top)
+
+
+def _exponentials(x: Tensor, axis: int | tuple[int, ...], where: Any) -> tuple[Tensor, Array]:
+    """(exp(x - top), top); exactly 0 where an element takes no part, whatever it holds."""
+    top = largest(x.data, axis, where)
+    if where is None:
+        return exp(x - top), top
+    return where_else(where, exp(where_else(where, x, top) - top), 0.0), top
+
+
+def _raw_exponentials(x: Array, axis: int | tuple[int, ...], where: Any) -> tuple[Array, Array]:
+    """The same on arrays, in one fresh buffer."""
+    top = largest(x, axis, where)
+    if where is None:
+        e = np.asarray(x - top)
+        return np.exp(e, out=e), top
+    e = np.asarray(np.where(where, x, top) - top)
+    np.exp(e, out=e)
+    e *= where
+    return e, top
+
+
+def _softmax_definition(x: Tensor, *, axis: int, where: Any) -> Tensor:
+    e, _ = _exponentials(x, axis, where)
+    total = e.sum(axis, keepdims=True)
+    return e / (total + (total == 0))
+
+
+def _softmax_forward(x: Array, *, axis: int, where: Any) -> tuple[Array, None]:
+    e, _ = _raw_exponentials(x, axis, where)
+    total = e.sum(axis=axis, keepdims=True)
+    e /= total + (total == 0)
+    return e, None
+
+
+def _softmax_backward(g: Array, out: Array, residuals: None, x: Array, *, axis: int, where: Any) -> tuple[Array]:
+    weighted = np.asarray(g * out)
+    weighted -= out * weighted.sum(axis=axis, keepdims=True)
+    return (weighted,)
+
+
+_softmax = Fused(
+    "softmax", _softmax_definition, _softmax_forward, _softmax_backward,
+    formula="exp(x) / sum of exp(x) over axis", reads="x out",
+    kinks="where no element takes part, 0",
+)  # fmt: skip
+
+
+def _log_softmax_definition(x: Tensor, *, axis: int) -> Tensor:
+    shifted = x - largest(x.data, axis, None)
+    return shifted - exp(shifted).sum(axis, keepdims=True).log()
+
+
+def _log_softmax_forward(x: Array, *, axis: int) -> tuple[Array, None]:
+    shifted = np.asarray(x - largest(x, axis, None))
+    shifted -= np.log(np.exp(shifted).sum(axis=axis, keepdims=True))
+    return shifted, None
+
+
+def _log_softmax_backward(g: Array, out: Array, residuals: None, x: Array, *, axis: int) -> tuple[Array]:
+    return (g - np.exp(out) * g.sum(axis=axis, keepdims=True),)
+
+
+_log_softmax = Fused(
+    "log_softmax", _log_softmax_definition, _log_softmax_forward, _log_softmax_backward,
+    formula="x - log of sum of exp(x) over axis", reads="x out",
+)  # fmt: skip
+
+
+def _logsumexp_definition(x: Tensor, *, axis: tuple[int, ...], keepdims: bool, kept: Any, where: Any) -> Tensor:
+    e, top = _exponentials(x, axis, where)
+    total = e.sum(axis, keepdims=True).log() + top
+    return total if keepdims else total.reshape(tuple(s for i, s in enumerate(kept) if i not in axis))
+
+
+def _logsumexp_forward(x: Array, *, axis: Any, keepdims: bool, kept: Any, where: Any) -> tuple[Array, None]:
+    e, top = _raw_exponentials(x, axis, where)
+    with np.errstate(divide="ignore"):  # log(0) = -inf is right where nothing takes part
+        total = np.log(e.sum(axis=axis, keepdims=True)) + top
+    return total if keepdims else total.reshape(tuple(s for i, s in enumerate(kept) if i not in axis)), None
+
+
+def _logsumexp_backward(
+    g: Array, out: Array, residuals: None, x: Array, *, axis: Any, keepdims: bool, kept: Any, where: Any
+) -> tuple[Array]:
+    e, _ = _raw_exponentials(x, axis, where)
+    total = e.sum(axis=axis, keepdims=True)
+    e *= g.reshape(kept) / (total + (total == 0))
+    return (e,)
+
+
+_logsumexp = Fused(
+    "logsumexp", _logsumexp_definition, _logsumexp_forward, _logsumexp_backward,
+    formula="log of sum of exp(x) over axis", reads="x",
+    kinks="where no element takes part, -inf, with derivative 0",
+)  # fmt: skip
+
+
+def softmax(x: TensorLike, axis: int = -1, where: Any = None) -> Tensor:
+    """exp(x) / sum(exp(x)) over `axis`. dx = out * (g - sum(g * out)).
+
+    where: boolean, broadcast to x; where it is False an element takes no part: its weight and its gradient are exactly
+        0, whatever it holds, inf and NaN too. Where nothing takes part, all weights are 0.
+    Source: the paper, section 3.2.1.
+    """
+    mask = None if where is None else as_mask("softmax", where)
+    return _softmax(x, axis=one_axis("softmax", shape_of(x), axis), where=mask)
+
+
+def log_softmax(x: TensorLike, axis: int = -1) -> Tensor:
+    """x - log(sum(exp(x))) over `axis`. dx = g - softmax(x) * sum(g)."""
+    return _log_softmax(x, axis=one_axis("log_softmax", shape_of(x), axis))
+
+
+def logsumexp(x: TensorLike, axis: Axes = None, keepdims: bool = False, where: Any = None) -> Tensor:
+    """log(sum(exp(x))) over `axis`, without overflow. dx = g * softmax(x).
+
+    where: boolean, broadcast to x; True where an element takes part. Where none does, -inf with gradient 0.
+    """
+    shape = shape_of(x)
+    axes = all_axes("logsumexp", shape, axis)
+    mask = None if where is None else as_mask("logsumexp", where)
+    return _logsumexp(x, axis=axes, keepdims=keepdims, kept=kept_shape(shape, axes), where=mask)

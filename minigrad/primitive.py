@@ -1,0 +1,319 @@
+"""Primitive and Fused: the only door by which an operation gets onto the tape.
+
+A `Primitive` is a row of the table of rules: a forward function of arrays and, per operand, its derivative, written
+once as a pure expression in plain NumPy. The same expression runs on arrays in a backward pass and on Tensors where
+the derivative must itself be recorded. A `Fused` operation is a textbook definition, composed of primitives, and a
+hand-derived kernel that is fast; both give the same values and gradients.
+
+Rules never un-broadcast, never parse axes, never cast, never accumulate: the walk does each once.
+"""
+
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from minigrad.errors import DtypeError, operation_error
+from minigrad.tape import SMALL, Array, Constant, Node, State, arrays_within, current, make_node, setting
+from minigrad.tensor import Tensor, as_array, wrap
+
+PYTHON_NUMBERS = frozenset({bool, int, float, complex})
+
+TABLE: dict[str, "Operation"] = {}
+"""Every operation by name: the table of rules."""
+
+
+class Rule:
+    """The derivative for one operand: `function(g, out, *operands, **params)`, and the names of what it reads.
+
+    g is the cotangent of the output. What is not among `reads` comes as an object with a shape and a dtype only.
+    """
+
+    __slots__ = ("function", "reads")
+
+    def __init__(self, function: Callable[..., Any], reads: str = "") -> None:
+        self.function = function
+        self.reads = frozenset(reads.split())
+
+
+class Operation:
+    """An operation with a name in the table. `Primitive` and `Fused` say how it runs and how it is derived."""
+
+    def __init__(self, name: str, formula: str, kinks: str, analytic: bool) -> None:
+        if name in TABLE:
+            raise ValueError(f"an operation named {name!r} is in the table already")
+        self.name = name
+        self.formula = formula
+        self.kinks = kinks
+        self.analytic = analytic
+        TABLE[name] = self
+        self._kept: dict[int, frozenset[int]] = {}
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__.lower()} {self.name}>"
+
+    @property
+    def reads_output(self) -> bool:
+        """Whether some derivative reads the output."""
+        raise NotImplementedError
+
+    def compute(self, arrays: Sequence[Any], params: dict[str, Any]) -> tuple[Any, Any]:
+        """(output, residuals) from arrays and plain numbers."""
+        raise NotImplementedError
+
+    def kept(self, tracked: int) -> frozenset[int]:
+        """The positions of the operands (-1: the output) that the rules of the operands in the bit set `tracked` read."""
+        raise NotImplementedError
+
+    def cotangents(self, node: Node, g: Array) -> Sequence[Any]:
+        """What each operand of `node` contributes to the gradient, from the cotangent `g` of its output: arrays."""
+        raise NotImplementedError
+
+    def __call__(self, *operands: Any, **params: Any) -> Tensor:
+        """Run, and put the output on the tape if an operand requires a gradient. All dtype and error rules are here."""
+        state = current()
+        arrays: list[Any] = []
+        tracked, bit, strong = 0, 1, False
+        for operand in operands:
+            if isinstance(operand, Tensor):
+                arrays.append(operand._data)
+                strong = True
+                if operand._node is not None:
+                    tracked |= bit
+            elif operand.__class__ in PYTHON_NUMBERS:
+                arrays.append(operand)
+            else:
+                arrays.append(self._operand(operand))
+                strong = strong or not isinstance(operand, np.generic)
+            bit <<= 1
+        if not strong:
+            arrays = [as_array(array) for array in arrays]
+        try:
+            output, residuals = self.compute(arrays, params)
+        except (ValueError, TypeError, IndexError) as error:
+            raise operation_error(self.name, state.path, arrays, error) from error
+        if output.__class__ is not np.ndarray:
+            output = np.asarray(output)
+        output.setflags(write=False)
+        if not tracked or not state.recording or output.dtype.kind != "f":
+            if tracked and output.dtype.kind == "c":
+                raise DtypeError(f"{self.name}: complex numbers go forward only; no gradient can be recorded")
+            return wrap(output, None)
+        return wrap(output, self._record(operands, arrays, params, tracked, output, residuals, state))
+
+    def _operand(self, operand: Any) -> Any:
+        """A plain number for NumPy's scalars, which are weak; a locked copy of anything else."""
+        if isinstance(operand, np.generic):
+            return operand.item()
+        try:
+            return as_array(operand)
+        except (ValueError, TypeError) as error:
+            raise DtypeError(f"{self.name}: an operand can't be a {type(operand).__name__}: {error}") from error
+
+    def _record(
+        self,
+        operands: Sequence[Any],
+        arrays: Sequence[Any],
+        params: dict[str, Any],
+        tracked: int,
+        output: Array,
+        residuals: Any,
+        state: State,
+    ) -> Node:
+        kept = self._kept.get(tracked)
+        if kept is None:
+            kept = self._kept[tracked] = self.kept(tracked)
+        inputs: list[Any] = []
+        args: list[Any] = []
+        stamp = 0
+        for position, (operand, array) in enumerate(zip(operands, arrays, strict=True)):
+            is_tensor = isinstance(operand, Tensor)
+            entry: Any
+            if is_tensor and operand._node is not None:
+                entry = operand._node
+                if position in kept:
+                    stamp += entry.version
+            elif array.__class__ is np.ndarray:
+                entry = Constant(array, operand._name if is_tensor else None)
+            else:
+                entry = array
+            inputs.append(entry)
+            args.append(array if position in kept else entry)
+        data = output if -1 in kept or output.size <= SMALL else None
+        return make_node(self, params, tuple(inputs), tuple(args), data, residuals, output, state.path, stamp)
+
+
+class Primitive(Operation):
+    """A row of the table of rules.
+
+    name: as in NumPy, where it has one.
+    forward: `forward(*arrays, **params) -> array`.
+    formula: the forward pass as text, such as "x * y".
+    rules: one an operand, in order; None where no gradient flows. With `variadic`, one for all operands, which gets
+        the operand's `position` as a further keyword.
+    kinks: the convention where the derivative is not defined.
+    analytic: whether the forward pass may be run on complex numbers to check the derivative (no comparison in it).
+    """
+
+    def __init__(
+        self,
+        name: str,
+        forward: Callable[..., Any],
+        formula: str,
+        *rules: Rule | None,
+        variadic: bool = False,
+        kinks: str = "",
+        analytic: bool = True,
+    ) -> None:
+        super().__init__(name, formula, kinks, analytic)
+        self.forward = forward
+        self.rules = rules
+        self.variadic = variadic
+        first = next(rule for rule in rules if rule is not None)
+        names = operand_names(first.function, skip=2)
+        self.operands = ("out", *names)
+        for rule in rules:
+            if rule is not None and not rule.reads <= set(self.operands):
+                raise ValueError(f"{name}: a rule reads {set(rule.reads) - set(self.operands)}, which it does not have")
+
+    @property
+    def reads_output(self) -> bool:
+        """Whether some derivative reads the output."""
+        return any(rule is not None and "out" in rule.reads for rule in self.rules)
+
+    def compute(self, arrays: Sequence[Any], params: dict[str, Any]) -> tuple[Any, Any]:
+        """(output, None)."""
+        return self.forward(*arrays, **params), None
+
+    def in_kind(self, x: Any, **params: Any) -> Any:
+        """This operation inside another's rule: an array for an array, a Tensor on the tape for a Tensor."""
+        return self(x, **params) if isinstance(x, Tensor) else self.forward(x, **params)
+
+    def rule(self, position: int) -> Rule | None:
+        """The rule of the operand at `position`."""
+        return self.rules[0 if self.variadic else position]
+
+    def kept(self, tracked: int) -> frozenset[int]:
+        """See `Operation.kept`. A variadic rule reads all operands or none."""
+        if self.variadic:
+            rule = self.rules[0]
+            return frozenset(range(tracked.bit_length())) if rule is not None and rule.reads else frozenset()
+        wanted = [rule for i, rule in enumerate(self.rules) if rule is not None and tracked >> i & 1]
+        return frozenset(i - 1 for i, name in enumerate(self.operands) if any(name in rule.reads for rule in wanted))
+
+    def cotangents(self, node: Node, g: Array) -> Sequence[Any]:
+        """See `Operation.cotangents`."""
+        assert node.args is not None
+        return self._apply(node, g, node.data if node.data is not None else node, node.args)
+
+    def recorded_cotangents(self, node: Node, g: Tensor) -> Sequence[Any]:
+        """The same as Tensors on the tape: the very same rules, on Tensors that alias what was saved."""
+        assert node.args is not None
+        out = wrap(node.data, node) if node.data is not None else node
+        args = [
+            wrap(arg, entry) if isinstance(entry, Node) and isinstance(arg, np.ndarray) else arg
+            for entry, arg in zip(node.inputs, node.args, strict=True)
+        ]
+        return self._apply(node, g, out, args)
+
+    def _apply(self, node: Node, g: Any, out: Any, args: Sequence[Any]) -> Sequence[Any]:
+        results: list[Any] = []
+        params = node.params
+        for position, entry in enumerate(node.inputs):
+            rule = self.rule(position) if entry.__class__ is Node else None
+            if rule is None:
+                results.append(None)
+            elif self.variadic:
+                results.append(rule.function(g, out, *args, position=position, **params))
+            else:
+                results.append(rule.function(g, out, *args, **params))
+        return results
+
+
+class Fused(Operation):
+    """A definition and a kernel.
+
+    definition: `definition(*tensors, **params) -> Tensor`, the textbook formula, composed of primitives.
+    forward: `forward(*arrays, **params) -> (output, residuals)`, on arrays only; it may do anything but write to them.
+    backward: `backward(g, out, residuals, *arrays, **params) -> cotangents`, one an operand, fresh arrays (or None).
+    reads: the names of the operands that `backward`, or the derivative of the definition, reads; "out" for the output.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        definition: Callable[..., Tensor],
+        forward: Callable[..., tuple[Any, Any]],
+        backward: Callable[..., Sequence[Any]],
+        formula: str,
+        reads: str,
+        kinks: str = "",
+        analytic: bool = True,
+    ) -> None:
+        super().__init__(name, formula, kinks, analytic)
+        self.definition = definition
+        self.forward = forward
+        self.backward = backward
+        self.operands = ("out", *operand_names(definition))
+        self.reads = frozenset(reads.split())
+        if not self.reads <= set(self.operands):
+            raise ValueError(f"{name}: it reads {set(self.reads) - set(self.operands)}, which it does not have")
+
+    def __call__(self, *operands: Any, **params: Any) -> Tensor:
+        """The kernel; under `unfused` the definition, whose nodes have this operation's name at the end of their path."""
+        state = current()
+        if not state.unfused:
+            return super().__call__(*operands, **params)
+        with setting(path=f"{state.path}.{self.name}" if state.path else self.name):
+            return self.definition(*operands, **params)
+
+    @property
+    def reads_output(self) -> bool:
+        """Whether the kernel's backward reads the output."""
+        return "out" in self.reads
+
+    def compute(self, arrays: Sequence[Any], params: dict[str, Any]) -> tuple[Any, Any]:
+        """(output, residuals)."""
+        output, residuals = self.forward(*arrays, **params)
+        for array in arrays_within(residuals):
+            if isinstance(array, np.ndarray):
+                array.setflags(write=False)
+        return output, residuals
+
+    def kept(self, tracked: int) -> frozenset[int]:
+        """See `Operation.kept`: the same, whichever operand wants a gradient."""
+        return frozenset(i - 1 for i, name in enumerate(self.operands) if name in self.reads)
+
+    def cotangents(self, node: Node, g: Array) -> Sequence[Any]:
+        """See `Operation.cotangents`."""
+        assert node.args is not None
+        out = node.data if node.data is not None else node
+        return self.backward(g, out, node.residuals, *node.args, **node.params)
+
+    def replay(self, node: Node) -> tuple[Tensor, list[Tensor | None]]:
+        """The definition run anew on aliases of the inputs: its output, and the aliases of those that have a gradient.
+
+        An operand that is not read is replaced by NaN: if the derivative did depend on it, that would show.
+        """
+        assert node.args is not None
+        inputs: list[Any] = []
+        aliases: list[Tensor | None] = []
+        for entry, arg in zip(node.inputs, node.args, strict=True):
+            value = arg
+            if isinstance(arg, Node | Constant):
+                value = np.broadcast_to(np.array(np.nan, arg.dtype), arg.shape)
+            alias = alias_of(wrap(value, entry)) if isinstance(entry, Node) else None
+            inputs.append(value if alias is None else alias)
+            aliases.append(alias)
+        return self.definition(*inputs, **node.params), aliases
+
+
+def operand_names(function: Callable[..., Any], skip: int = 0) -> tuple[str, ...]:
+    """The names of a function's positional parameters, the first `skip` left out."""
+    parameters = inspect.signature(function).parameters.values()
+    names = [p.name for p in parameters if p.kind not in (p.KEYWORD_ONLY, p.VAR_KEYWORD)]
+    return tuple(names[skip:])
+
+
+alias_of = Primitive("alias", lambda x: x.view(), "x", Rule(lambda g, out, x: g))

@@ -1,0 +1,306 @@
+"""What is recorded: the state that says whether, and the nodes that say how.
+
+A graph is made of `Node`s, one a leaf or an operation; a node holds its inputs' nodes, never a Tensor, so that a
+tensor (and its array, where no derivative reads it) is gone as soon as the last user of it lets go.
+Nothing here recurses, and nothing is global: the state is a context variable, one value a thread and task.
+"""
+
+import functools
+import inspect
+from collections.abc import Callable, Generator, Iterable
+from contextvars import ContextVar
+from itertools import count
+from operator import attrgetter
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, Union
+
+import numpy as np
+import numpy.typing as npt
+
+if TYPE_CHECKING:
+    from minigrad.primitive import Operation
+    from minigrad.tensor import Tensor
+
+Array: TypeAlias = npt.NDArray[Any]
+Number: TypeAlias = bool | int | float | complex
+Operand: TypeAlias = Union["Node", "Constant", Number]
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+class State:
+    """What holds while operations run. Immutable: a change makes a new one.
+
+    recording: operations on tensors that require a gradient are put on the tape.
+    unfused: fused operations run their definitions.
+    inside_rule: a derivative's rule is running on Tensors; asking for a Tensor's truth or number there is refused.
+    path: the module path that new nodes get, "" outside modules.
+    calls: how often each module was called within the outermost call, None outside modules.
+    default_dtype: what Python floats become.
+    """
+
+    __slots__ = ("calls", "default_dtype", "inside_rule", "path", "recording", "unfused")
+
+    def __init__(
+        self,
+        recording: bool = True,
+        unfused: bool = False,
+        inside_rule: bool = False,
+        path: str = "",
+        calls: dict[str, int] | None = None,
+        default_dtype: np.dtype[Any] = np.dtype(np.float32),  # noqa: B008 - immutable
+    ) -> None:
+        self.recording = recording
+        self.unfused = unfused
+        self.inside_rule = inside_rule
+        self.path = path
+        self.calls = calls
+        self.default_dtype = default_dtype
+
+    def replace(self, **changes: Any) -> "State":
+        """A copy with some fields changed."""
+        return State(**({field: getattr(self, field) for field in State.__slots__} | changes))
+
+
+_STATE: ContextVar[State] = ContextVar("minigrad", default=State())  # noqa: B039 - immutable
+current: Callable[[], State] = _STATE.get
+
+
+class setting:
+    """`with setting(recording=False): ...`: change fields of the state, and restore it on the way out in any case.
+
+    Also a decorator, of generators and coroutines too: a generator has the setting while it runs, and its consumer
+    has not. (A with-block that a generator holds across a yield does leak to its consumer, as any context would.)
+    """
+
+    def __init__(self, **changes: Any) -> None:
+        self._changes = changes
+        self._previous: list[State] = []
+
+    def __enter__(self) -> None:
+        previous = current()
+        self._previous.append(previous)
+        _STATE.set(previous.replace(**self._changes))
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        _STATE.set(self._previous.pop())
+
+    def __call__(self, function: Function) -> Function:
+        """Decorate a function, a generator function or a coroutine function."""
+        changes = self._changes
+        if inspect.isasyncgenfunction(function):
+            raise TypeError(f"{function.__qualname__}: an asynchronous generator can't be decorated; use a with-block")
+
+        @functools.wraps(function)
+        def plain(*args: Any, **kwargs: Any) -> Any:
+            with setting(**changes):
+                return function(*args, **kwargs)
+
+        @functools.wraps(function)
+        async def coroutine(*args: Any, **kwargs: Any) -> Any:
+            with setting(**changes):
+                return await function(*args, **kwargs)
+
+        @functools.wraps(function)
+        def generator(*args: Any, **kwargs: Any) -> Generator[Any, Any, Any]:
+            running = function(*args, **kwargs)
+            advance: Callable[[], Any] = functools.partial(next, running)
+            while True:
+                with setting(**changes):
+                    try:
+                        item = advance()
+                    except StopIteration as stop:
+                        return stop.value
+                try:
+                    sent = yield item
+                except GeneratorExit:
+                    running.close()
+                    raise
+                except BaseException as error:  # handed on to the generator, as `yield from` does
+                    advance = functools.partial(running.throw, error)
+                else:
+                    advance = functools.partial(running.send, sent)
+
+        if inspect.isgeneratorfunction(function):
+            return generator  # type: ignore[return-value]
+        return coroutine if inspect.iscoroutinefunction(function) else plain  # type: ignore[return-value]
+
+
+def no_grad() -> setting:
+    """Nothing is recorded inside: a context manager and a decorator."""
+    return setting(recording=False)
+
+
+def enable_grad() -> setting:
+    """Operations are recorded inside, also within `no_grad`: a context manager and a decorator."""
+    return setting(recording=True)
+
+
+def unfused() -> setting:
+    """Fused operations run their textbook definitions inside, so that each step is on the tape and in drawings."""
+    return setting(unfused=True)
+
+
+def default_dtype(dtype: npt.DTypeLike) -> setting:
+    """What Python floats become inside, float32 or float64.
+
+    Raises TypeError for anything that is no floating type.
+    """
+    chosen = np.dtype(dtype)
+    if chosen.kind != "f":
+        raise TypeError(f"default_dtype takes a floating type such as 'float64', not {chosen}")
+    return setting(default_dtype=chosen)
+
+
+class Constant:
+    """An operand that no gradient flows to, as the graph remembers it: shape, dtype, name, a small array's value."""
+
+    __slots__ = ("dtype", "name", "shape", "value")
+    __array_ufunc__ = None
+
+    def __init__(self, array: Array, name: str | None) -> None:
+        self.shape = array.shape
+        self.dtype = array.dtype
+        self.name = name
+        self.value = array if array.size <= SMALL else None
+
+    @property
+    def ndim(self) -> int:
+        """The number of axes."""
+        return len(self.shape)
+
+    def __repr__(self) -> str:
+        return f"Constant({self.name or ''} {self.shape} {self.dtype})"
+
+
+SMALL = 16
+"""Arrays of at most so many elements are kept for drawings though no rule reads them."""
+
+next_number = count().__next__
+
+
+class Node:
+    """A vertex of the graph: a leaf (`primitive` is None) or one operation's output.
+
+    inputs: one entry an operand: a Node, a Constant, or a plain number.
+    args: what the rules are called with, aligned with `inputs`: the array where a rule reads it, else the entry of
+        `inputs` itself, which has a shape and a dtype and no arithmetic. None once released.
+    data: a leaf's array; an operation's output where a rule reads it or it is small, else None.
+    residuals: what a fused kernel keeps for its backward.
+    stamp: the versions of the leaves among `args`, added up, when the operation ran.
+    version: how often a leaf's array was replaced.
+    number: the order of creation; inputs come before outputs, so it is a topological order.
+    """
+
+    __slots__ = (
+        "__weakref__", "args", "data", "dtype", "grad", "inputs", "name", "number", "params", "path", "primitive",
+        "residuals", "retains", "shape", "stamp", "version",
+    )  # fmt: skip
+    __array_ufunc__ = None  # a rule that reads what its row does not declare fails, it does not get an object array
+
+    primitive: "Operation | None"
+    params: dict[str, Any]
+    inputs: tuple[Operand, ...]
+    args: tuple[Any, ...] | None
+    data: Array | None
+    residuals: Any
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+    path: str
+    number: int
+    stamp: int
+    version: int
+    name: str | None
+    grad: "Tensor | None"
+    retains: bool
+
+    @staticmethod
+    def leaf(data: Array, name: str | None) -> "Node":
+        """The node of a tensor that asks for a gradient and was made by no operation."""
+        return make_node(None, {}, (), (), data, None, data, "", 0, name)
+
+    @property
+    def ndim(self) -> int:
+        """The number of axes."""
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        """The number of elements."""
+        return int(np.prod(self.shape))
+
+    @property
+    def released(self) -> bool:
+        """Whether a backward pass has let go of the arrays that this node's derivative reads."""
+        return self.args is None
+
+    @property
+    def saved_bytes(self) -> int:
+        """The bytes of the arrays kept for backward, each counted once; 0 for a leaf."""
+        if self.primitive is None or self.args is None:
+            return 0
+        kept = [*self.args, *arrays_within(self.residuals), self.data if self.primitive.reads_output else None]
+        return sum({id(array): array.nbytes for array in kept if isinstance(array, np.ndarray)}.values())
+
+    def release(self) -> None:
+        """Let go of everything that backward needed. What a drawing needs but for values stays."""
+        if self.primitive is not None:
+            self.args = self.data = self.residuals = None
+
+    def __repr__(self) -> str:
+        what = "leaf" if self.primitive is None else self.primitive.name
+        label = f" {self.name}" if self.name else ""
+        return f"Node({what}{label} {self.shape} {self.dtype}{' in ' + self.path if self.path else ''})"
+
+
+def make_node(
+    primitive: "Operation | None",
+    params: dict[str, Any],
+    inputs: tuple[Operand, ...],
+    args: tuple[Any, ...],
+    data: Array | None,
+    residuals: Any,
+    output: Array,
+    path: str,
+    stamp: int,
+    name: str | None = None,
+) -> Node:
+    """A new node for `output`."""
+    node = Node()
+    node.primitive = primitive
+    node.params = params
+    node.inputs = inputs
+    node.args = args
+    node.data = data
+    node.residuals = residuals
+    node.shape = output.shape
+    node.dtype = output.dtype
+    node.path = path
+    node.number = next_number()
+    node.stamp = stamp
+    node.version = 0
+    node.name = name
+    node.grad = None
+    node.retains = False
+    return node
+
+
+def arrays_within(residuals: Any) -> Iterable[Any]:
+    """What a kernel left behind, one by one."""
+    return residuals if isinstance(residuals, tuple) else (residuals,)
+
+
+def topological_order(roots: Iterable[Node], stop: frozenset[Node] = frozenset()) -> list[Node]:
+    """All nodes that `roots` were made from, inputs before outputs. Nodes in `stop` are in it; what is behind is not."""
+    waiting = list(roots)
+    seen = set(waiting)
+    while waiting:
+        node = waiting.pop()
+        if node in stop:
+            continue
+        for operand in node.inputs:
+            if operand.__class__ is Node and operand not in seen:
+                seen.add(operand)
+                waiting.append(operand)
+    return sorted(seen, key=attrgetter("number"))
