@@ -63,7 +63,7 @@ class Operation:
         raise NotImplementedError
 
     def kept(self, tracked: int) -> frozenset[int]:
-        """The positions of the operands (-1: the output) that the rules of the operands in the bit set `tracked` read."""
+        """The positions of the operands (-1: the output) that rules read, for the operands in the bit set `tracked`."""
         raise NotImplementedError
 
     def cotangents(self, node: Node, g: Array) -> Sequence[Any]:
@@ -261,7 +261,7 @@ class Fused(Operation):
             raise ValueError(f"{name}: it reads {set(self.reads) - set(self.operands)}, which it does not have")
 
     def __call__(self, *operands: Any, **params: Any) -> Tensor:
-        """The kernel; under `unfused` the definition, whose nodes have this operation's name at the end of their path."""
+        """The kernel; under `unfused` the definition, whose nodes have this operation's name at their path's end."""
         state = current()
         if not state.unfused:
             return super().__call__(*operands, **params)

@@ -292,7 +292,7 @@ def arrays_within(residuals: Any) -> Iterable[Any]:
 
 
 def topological_order(roots: Iterable[Node], stop: frozenset[Node] = frozenset()) -> list[Node]:
-    """All nodes that `roots` were made from, inputs before outputs. Nodes in `stop` are in it; what is behind is not."""
+    """All nodes that `roots` were made from, inputs before outputs. Nodes in `stop` are in it, those behind not."""
     waiting = list(roots)
     seen = set(waiting)
     while waiting:

@@ -196,7 +196,7 @@ def minimum(x: TensorLike, y: TensorLike) -> Tensor:
 
 @answers(np.where)
 def where(condition: TensorLike, x: TensorLike, y: TensorLike) -> Tensor:
-    """x where condition holds, y elsewhere, broadcast. dx = g where it holds, else exactly 0; dy the other way round."""
+    """x where condition holds, y elsewhere, broadcast. dx = g where it holds, else 0; dy the other way round."""
     return _where(condition, x, y)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from minigrad.ops.axes import all_axes, as_mask, kept_shape, one_axis, shape_of
-from minigrad.ops.elementwise import exp
+from minigrad.ops.elementwise import add, exp
 from minigrad.ops.elementwise import where as where_else
 from minigrad.primitive import Fused
 from minigrad.tape import Array
@@ -45,7 +45,7 @@ def _raw_exponentials(x: Array, axis: int | tuple[int, ...], where: Any) -> tupl
 def _softmax_definition(x: Tensor, *, axis: int, where: Any) -> Tensor:
     e, _ = _exponentials(x, axis, where)
     total = e.sum(axis, keepdims=True)
-    return e / (total + (total == 0))
+    return e / add(total, total == 0)
 
 
 def _softmax_forward(x: Array, *, axis: int, where: Any) -> tuple[Array, None]:
