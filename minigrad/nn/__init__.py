@@ -1,6 +1,17 @@
 """Layers with named parameters."""
 
-from minigrad.nn.layers import Embedding, LayerNorm, Linear, dropout, xavier_uniform
-from minigrad.nn.module import Module, Parameter
+from minigrad.nn.layers import Embedding, LayerNorm, Linear, dropout, ones, xavier_uniform, zeros
+from minigrad.nn.module import Module, Parameter, current_path
 
-__all__ = ["Embedding", "LayerNorm", "Linear", "Module", "Parameter", "dropout", "xavier_uniform"]
+__all__ = [
+    "Embedding",
+    "LayerNorm",
+    "Linear",
+    "Module",
+    "Parameter",
+    "current_path",
+    "dropout",
+    "ones",
+    "xavier_uniform",
+    "zeros",
+]

@@ -19,6 +19,16 @@ def xavier_uniform(rng: np.random.Generator, inputs: int, outputs: int) -> Param
     return Parameter(rng.uniform(-bound, bound, (inputs, outputs)).astype(current().default_dtype))
 
 
+def zeros(*shape: int) -> Parameter:
+    """A parameter of zeros."""
+    return Parameter(np.zeros(shape, current().default_dtype))
+
+
+def ones(*shape: int) -> Parameter:
+    """A parameter of ones."""
+    return Parameter(np.ones(shape, current().default_dtype))
+
+
 class Linear(Module):
     """x @ weight + bias: (..., inputs) -> (..., outputs). weight is (inputs, outputs), so it reads as the paper does.
 
@@ -27,7 +37,7 @@ class Linear(Module):
 
     def __init__(self, inputs: int, outputs: int, rng: np.random.Generator, bias: bool = True) -> None:
         self.weight = xavier_uniform(rng, inputs, outputs)
-        self.bias = Parameter(np.zeros(outputs, current().default_dtype)) if bias else None
+        self.bias = zeros(outputs) if bias else None
 
     def forward(self, x: TensorLike) -> Tensor:
         """(..., inputs) -> (..., outputs)."""
@@ -64,8 +74,8 @@ class LayerNorm(Module):
     """Layer normalisation over the last axis, with a learnt gain (first 1) and bias (first 0); see `mg.layer_norm`."""
 
     def __init__(self, width: int, eps: float = 1e-5) -> None:
-        self.gain = Parameter(np.ones(width, current().default_dtype))
-        self.bias = Parameter(np.zeros(width, current().default_dtype))
+        self.gain = ones(width)
+        self.bias = zeros(width)
         self.eps = eps
 
     def forward(self, x: TensorLike) -> Tensor:

@@ -160,6 +160,11 @@ class Module:
             parameter.data = new[name]
 
 
+def current_path() -> str:
+    """The path of the module that runs now, "" outside modules."""
+    return current().path
+
+
 def joined(*parts: str) -> str:
     """Path parts with dots between; empty ones left out."""
     return ".".join(part for part in parts if part)

@@ -1,0 +1,23 @@
+"""The Transformer of "Attention Is All You Need", from first principles, on minigrad."""
+
+from typing import TYPE_CHECKING, Any
+
+from transformer.activations import capture
+from transformer.attention import MultiHeadAttention
+from transformer.config import TransformerConfig
+from transformer.model import Transformer
+
+if TYPE_CHECKING:
+    from transformer.figure1 import figure1
+
+
+def __getattr__(name: str) -> Any:
+    if name != "figure1":  # drawing is imported only when something is drawn
+        raise AttributeError(f"module 'transformer' has no attribute {name!r}")
+    from importlib import import_module
+
+    globals()[name] = function = import_module("transformer.figure1").figure1
+    return function
+
+
+__all__ = ["MultiHeadAttention", "Transformer", "TransformerConfig", "capture", "figure1"]

@@ -1,0 +1,59 @@
+"""Multi-head attention. The paper, section 3.2.
+
+Shapes: B batch, T_q / T_k lengths, D d_model, H heads, D_h = D / H.
+"""
+
+import math
+
+import numpy as np
+
+import minigrad as mg
+from transformer.activations import capturing, named
+from transformer.masks import Mask
+
+
+class MultiHeadAttention(mg.nn.Module):
+    """MultiHead(Q, K, V) = Concat(head_1, ..., head_H) W_O, head_i = Attention(Q W_Q_i, K W_K_i, V W_V_i).
+
+    The H projections of Q stand side by side in one Linear (D, D), and so do those of K and V: W_Q, W_K, W_V and W_O
+    are `query`, `key`, `value`, `output`.
+    """
+
+    def __init__(self, d_model: int, heads: int, rng: np.random.Generator) -> None:
+        if d_model % heads:
+            raise ValueError(f"d_model={d_model} must be a multiple of heads={heads}")
+        self.heads = heads
+        self.query = mg.nn.Linear(d_model, d_model, rng)
+        self.key = mg.nn.Linear(d_model, d_model, rng)
+        self.value = mg.nn.Linear(d_model, d_model, rng)
+        self.output = mg.nn.Linear(d_model, d_model, rng)
+
+    def forward(self, x: mg.Tensor, memory: mg.Tensor, mask: Mask | None = None) -> mg.Tensor:
+        """x (B, T_q, D) asks, memory (B, T_k, D) answers -> (B, T_q, D). In self-attention both are the same tensor.
+
+        mask: boolean, True = may attend, broadcast to (B, H, T_q, T_k). A query that may see nothing gets 0 from every
+        head. Activations: q (B, H, T_q, D_h), k, v (B, H, T_k, D_h), scores and pattern (B, H, T_q, T_k), z like q.
+        """
+        q = named("q", self.split(self.query(x)))
+        k = named("k", self.split(self.key(memory)))
+        v = named("v", self.split(self.value(memory)))
+        z = named("z", attend_by_steps(q, k, v, mask) if capturing() else mg.attention(q, k, v, mask))
+        out: mg.Tensor = self.output(self.merge(z))
+        return out
+
+    def split(self, x: mg.Tensor) -> mg.Tensor:
+        """(B, T, D) -> (B, H, T, D_h): the last axis is cut into heads, then the heads go before the positions."""
+        batch, length, width = x.shape
+        return x.reshape(batch, length, self.heads, width // self.heads).swapaxes(1, 2)
+
+    def merge(self, z: mg.Tensor) -> mg.Tensor:
+        """(B, H, T, D_h) -> (B, T, D): the heads' outputs side by side, the inverse of `split`."""
+        batch, heads, length, width = z.shape
+        return z.swapaxes(1, 2).reshape(batch, length, heads * width)
+
+
+def attend_by_steps(q: mg.Tensor, k: mg.Tensor, v: mg.Tensor, mask: Mask | None) -> mg.Tensor:
+    """`mg.attention` with its scores and pattern named, for who looks: softmax(q k^T / sqrt(D_h)) v."""
+    scores = named("scores", q @ k.swapaxes(-1, -2) * (1 / math.sqrt(q.shape[-1])))
+    pattern = named("pattern", mg.softmax(scores, where=mask))
+    return pattern @ v

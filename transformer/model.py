@@ -1,0 +1,128 @@
+"""The whole model: two stacks, embeddings below, the output projection on top. The paper, section 3 and figure 1.
+
+Shapes: B batch, T_s / T_t source and target lengths, D d_model, V target vocabulary.
+"""
+
+from contextlib import AbstractContextManager
+from typing import Any
+
+import numpy as np
+
+import minigrad as mg
+from transformer.activations import capture
+from transformer.config import TransformerConfig
+from transformer.decoding.greedy import greedy
+from transformer.layers import DecoderLayer, EncoderLayer, TiedProjection, TokenEmbedding
+from transformer.masks import Ids, Mask, decoder_mask, padding_mask
+from transformer.positions import PositionalEncoding
+from transformer.vocabulary import PAD
+
+
+class Encoder(mg.nn.Module):
+    """N encoder layers; in a pre-norm model a last norm, in the paper's none."""
+
+    def __init__(self, config: TransformerConfig, rng: np.random.Generator) -> None:
+        self.layers = [EncoderLayer(config, rng) for _ in range(config.layers)]
+        self.norm = mg.nn.LayerNorm(config.d_model) if config.norm == "pre" else None
+
+    def forward(self, x: mg.Tensor, mask: Mask, rng: np.random.Generator | None) -> mg.Tensor:
+        """(B, T_s, D) -> (B, T_s, D)."""
+        for layer in self.layers:
+            x = layer(x, mask, rng)
+        return x if self.norm is None else self.norm(x)
+
+
+class Decoder(mg.nn.Module):
+    """N decoder layers; in a pre-norm model a last norm, in the paper's none."""
+
+    def __init__(self, config: TransformerConfig, rng: np.random.Generator) -> None:
+        self.layers = [DecoderLayer(config, rng) for _ in range(config.layers)]
+        self.norm = mg.nn.LayerNorm(config.d_model) if config.norm == "pre" else None
+
+    def forward(
+        self, y: mg.Tensor, memory: mg.Tensor, mask: Mask, memory_mask: Mask, rng: np.random.Generator | None
+    ) -> mg.Tensor:
+        """y (B, T_t, D), memory (B, T_s, D) -> (B, T_t, D)."""
+        for layer in self.layers:
+            y = layer(y, memory, mask, memory_mask, rng)
+        return y if self.norm is None else self.norm(y)
+
+
+class Transformer(mg.nn.Module):
+    """The encoder-decoder Transformer of "Attention Is All You Need".
+
+    config: its shape. rng: a seed or generator for the initial weights, and for nothing else.
+    """
+
+    def __init__(self, config: TransformerConfig, rng: int | np.random.Generator = 0) -> None:
+        seeded = np.random.default_rng(rng)
+        self.config = config
+        self.source_embedding = TokenEmbedding(config.source_vocab, config.d_model, seeded)
+        shared = self.source_embedding.weight if config.tied == "all" else None
+        self.target_embedding = TokenEmbedding(config.target_vocab, config.d_model, seeded, shared)
+        self.source_positions = PositionalEncoding(config.d_model, config.dropout, config.max_length)
+        self.target_positions = PositionalEncoding(config.d_model, config.dropout, config.max_length)
+        self.encoder = Encoder(config, seeded)
+        self.decoder = Decoder(config, seeded)
+        self.output: mg.nn.Module = (
+            mg.nn.Linear(config.d_model, config.target_vocab, seeded)
+            if config.tied == "none"
+            else TiedProjection(self.target_embedding.weight)
+        )
+
+    def forward(self, source: Any, target_in: Any, rng: np.random.Generator | None = None) -> mg.Tensor:
+        """Logits of the next word at every target position: (B, T_s), (B, T_t) integers -> (B, T_t, V).
+
+        target_in: the target shifted right, so it begins with bos. Position t sees target_in up to t alone.
+        rng: where dropout's randomness comes from; None, the default: no dropout.
+        """
+        source, target_in = as_ids("source", source), as_ids("target_in", target_in)
+        return self._decode(target_in, self._encode(source, rng), source, rng)
+
+    def encode(self, source: Any) -> mg.Tensor:
+        """The encoder's output, "memory": (B, T_s) -> (B, T_s, D)."""
+        with self.scope():
+            return self._encode(as_ids("source", source), None)
+
+    def decode(self, target_in: Any, memory: mg.Tensor, source: Any) -> mg.Tensor:
+        """Logits from the encoder's output: (B, T_t), (B, T_s, D), (B, T_s) -> (B, T_t, V)."""
+        with self.scope():
+            return self._decode(as_ids("target_in", target_in), memory, as_ids("source", source), None)
+
+    def generate(self, source: Any, max_length: int = 64) -> Ids:
+        """Translate by always taking the likeliest next word: (B, T_s) -> (B, up to max_length) ids.
+
+        A row ends with eos, then padding; it holds no bos. It never looks at a target.
+        """
+        with self.scope(), mg.no_grad():
+            return greedy(self, as_ids("source", source), max_length)
+
+    def capture(self) -> AbstractContextManager[dict[str, mg.Tensor]]:
+        """`with model.capture() as seen: model(...)`: all named activations; see `transformer.activations`."""
+        return capture()
+
+    @property
+    def parameter_count(self) -> int:
+        """How many numbers are learnt; tied tables count once."""
+        return sum(parameter.size for parameter in self.parameters())
+
+    def _encode(self, source: Ids, rng: np.random.Generator | None) -> mg.Tensor:
+        x = self.source_positions(self.source_embedding(source), source != PAD, rng)
+        memory: mg.Tensor = self.encoder(x, padding_mask(source), rng)
+        return memory
+
+    def _decode(self, target_in: Ids, memory: mg.Tensor, source: Ids, rng: np.random.Generator | None) -> mg.Tensor:
+        y = self.target_positions(self.target_embedding(target_in), target_in != PAD, rng)
+        y = self.decoder(y, memory, decoder_mask(target_in), padding_mask(source), rng)
+        logits: mg.Tensor = self.output(y)
+        return logits
+
+
+def as_ids(name: str, ids: Any) -> Ids:
+    """Token ids as an int64 array (B, T). Raises TypeError or ValueError for anything else."""
+    array = np.asarray(ids.data if isinstance(ids, mg.Tensor) else ids)
+    if array.dtype.kind not in "iu":
+        raise TypeError(f"{name}: token ids are integers, not {array.dtype}")
+    if array.ndim != 2 or not array.shape[1]:
+        raise ValueError(f"{name}: token ids have the shape (B, T) with T at least 1, not {array.shape}")
+    return array.astype(np.int64, copy=False)
