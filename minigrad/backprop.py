@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from minigrad.errors import DtypeError, GraphError, ShapeError, describe
-from minigrad.primitive import Fused, Primitive
+from minigrad.primitive import Fused, Primitive, alias_of
 from minigrad.tape import Array, Node, setting, topological_order
 from minigrad.tensor import Tensor, TensorLike, as_array, operations, wrap
 
@@ -41,7 +41,10 @@ def walk(output: Tensor, gradient: TensorLike | None = None) -> Iterator[Step]:
     [('multiply', 1.0), (None, 6.0)]
     """
     root, seed = start(output, gradient)
-    stream = steps(root, seed.data)
+    return _under_errstate(steps(root, seed.data))
+
+
+def _under_errstate(stream: Iterator[Step]) -> Iterator[Step]:
     while True:
         with np.errstate(all="ignore"):
             step = next(stream, None)
@@ -63,24 +66,27 @@ def gradients(
     A tensor that `output` does not depend on has gradient 0. Raises GraphError for a tensor that has no history and
     asks for none, and as `Tensor.backward` does.
     """
-    root, seed = start(output, gradient)
+    root, seed = start(output, gradient, create_graph)
     for position, tensor in enumerate(tensors):
         if tensor._node is None:
             raise GraphError(f"gradients: tensor {position} of shape {tensor.shape} does not require a gradient")
-    wanted = {tensor._node for tensor in tensors}
-    found: dict[Node | None, Any] = {}
+    nodes = [tensor._node for tensor in tensors if tensor._node is not None]
+    wanted = frozenset(nodes)
+    found: dict[Node, Any] = {}
     with np.errstate(all="ignore"):
         for step in steps(root, seed if create_graph else seed.data, record=create_graph):
             if step.node in wanted:
                 found[step.node] = step.cotangent
-    return [delivered(found.get(tensor._node), tensor) for tensor in tensors]
+    return [delivered(found.get(node), node) for node in nodes]
 
 
-def delivered(cotangent: Any, tensor: Tensor) -> Tensor:
-    """A gradient as its receiver gets it: a Tensor that shares no memory with another gradient."""
+def delivered(cotangent: Any, node: Node) -> Tensor:
+    """A gradient as its receiver gets it: a Tensor that shares no memory with another gradient, or is on the tape."""
     if isinstance(cotangent, Tensor):
-        return cotangent
-    return wrap(own(np.zeros(tensor.shape, tensor.dtype) if cotangent is None else cotangent), None)
+        if cotangent._node is not None:
+            return cotangent
+        cotangent = cotangent._data
+    return wrap(own(np.zeros(node.shape, node.dtype) if cotangent is None else cotangent), None)
 
 
 def own(cotangent: Array) -> Array:
@@ -92,7 +98,7 @@ def own(cotangent: Array) -> Array:
 
 def backward(output: Tensor, gradient: TensorLike | None, retain_graph: bool, create_graph: bool) -> None:
     """See `Tensor.backward`. Gradients are written only once the whole walk has gone through."""
-    root, seed = start(output, gradient)
+    root, seed = start(output, gradient, create_graph)
     found: list[tuple[Node, Any]] = []
     with np.errstate(all="ignore"):
         for step in steps(root, seed if create_graph else seed.data, record=create_graph):
@@ -101,14 +107,14 @@ def backward(output: Tensor, gradient: TensorLike | None, retain_graph: bool, cr
             if not (retain_graph or create_graph):
                 step.node.release()
         for node, cotangent in found:
-            new = cotangent if isinstance(cotangent, Tensor) else wrap(own(cotangent), None)
-            node.grad = new if node.grad is None else node.grad + new
+            new = delivered(cotangent, node)
+            node.grad = new if node.grad is None else added(node.grad, new, create_graph, "")
 
 
 operations.backward = backward
 
 
-def start(output: Tensor, gradient: TensorLike | None) -> tuple[Node, Tensor]:
+def start(output: Tensor, gradient: TensorLike | None, create_graph: bool = False) -> tuple[Node, Tensor]:
     """The node to walk from and its cotangent."""
     if output._node is None:
         raise GraphError(
@@ -127,7 +133,11 @@ def start(output: Tensor, gradient: TensorLike | None) -> tuple[Node, Tensor]:
         raise ShapeError(f"the cotangent's shape {seed.shape} must be the output's, {output.shape}")
     if seed.dtype.kind not in "biuf":
         raise DtypeError(f"a cotangent is real, not {seed.dtype}")
-    return output._node, seed if seed.dtype == output.dtype else seed.astype(output.dtype)
+    if seed.dtype == output.dtype and (seed._node is None or not create_graph):
+        return output._node, seed
+    with setting(recording=create_graph):
+        # A gradient may be the seed itself, and must not change when the caller's leaf does.
+        return output._node, alias_of(seed) if seed.dtype == output.dtype else seed.astype(output.dtype)
 
 
 def steps(root: Node, seed: Any, record: bool = False, stop: frozenset[Node] = frozenset()) -> Iterator[Step]:
@@ -158,11 +168,17 @@ def steps(root: Node, seed: Any, record: bool = False, stop: frozenset[Node] = f
             elif operand in owned:
                 so_far += contribution
             elif record:
-                cotangents[operand] = so_far + contribution
+                cotangents[operand] = added(so_far, contribution, True, operand.path)
             else:
                 cotangents[operand] = np.asarray(so_far + contribution)
                 owned.add(operand)
         yield Step(node, cotangent, contributions)
+
+
+def added(so_far: Any, contribution: Any, recording: bool, path: str) -> Any:
+    """The sum of two contributions, on the tape if the backward pass is."""
+    with setting(recording=recording, path=path):
+        return so_far + contribution
 
 
 def contribute(node: Node, cotangent: Any, record: bool) -> list[Any]:

@@ -7,7 +7,7 @@ import numpy as np
 
 from minigrad.backprop import gradients
 from minigrad.errors import DtypeError, GradientCheckError, GraphError
-from minigrad.tape import Array, topological_order
+from minigrad.tape import Array, no_grad, topological_order
 from minigrad.tensor import Tensor
 
 CENTRAL_STEP = 1e-5
@@ -122,7 +122,8 @@ def central_difference(summed: Summed, arrays: list[Array], i: int, index: tuple
 
 def stepped(summed: Summed, arrays: list[Array], i: int, index: tuple[int, ...]) -> float:
     """Im F(x + ih) / h at one entry."""
-    value, _ = summed(nudged(arrays, i, index, 1j * COMPLEX_STEP))
+    with no_grad():  # complex numbers go forward only, also where f closes over tensors with gradients
+        value, _ = summed(nudged(arrays, i, index, 1j * COMPLEX_STEP))
     return float(np.imag(value)) / COMPLEX_STEP
 
 

@@ -59,7 +59,7 @@ def operation_error(name: str, path: str, operands: Sequence[Any], cause: Except
     joined = (" @ " if name == "matmul" else ", ").join(describe(operand) for operand in operands)
     where = f" in {path}" if path else ""
     remedy = REMEDIES.get(name) or (BROADCASTING if "broadcast" in str(cause) else "")
-    message = f"{name}{where}: {joined}: {cause}" + (f" ({remedy})" if remedy else "")
+    message = f"{name}{where}: {joined}: {str(cause).strip()}" + (f" ({remedy})" if remedy else "")
     if isinstance(cause, IndexError):
         return OutOfRangeError(message)
     return DtypeError(message) if isinstance(cause, TypeError) else ShapeError(message)

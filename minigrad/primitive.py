@@ -91,13 +91,13 @@ class Operation:
             arrays = [as_array(array) for array in arrays]
         try:
             output, residuals = self.compute(arrays, params)
-        except (ValueError, TypeError, IndexError) as error:
+        except (ValueError, TypeError, IndexError, OverflowError) as error:
             raise operation_error(self.name, state.path, arrays, error) from error
         if output.__class__ is not np.ndarray:
             output = np.asarray(output)
         output.setflags(write=False)
         if not tracked or not state.recording or output.dtype.kind != "f":
-            if tracked and output.dtype.kind == "c":
+            if tracked and state.recording and output.dtype.kind == "c":
                 raise DtypeError(f"{self.name}: complex numbers go forward only; no gradient can be recorded")
             return wrap(output, None)
         return wrap(output, self._record(operands, arrays, params, tracked, output, residuals, state))
@@ -265,8 +265,14 @@ class Fused(Operation):
         state = current()
         if not state.unfused:
             return super().__call__(*operands, **params)
+        tensors = [
+            operand
+            if isinstance(operand, Tensor) or (position and operand.__class__ in PYTHON_NUMBERS)
+            else Tensor(operand)
+            for position, operand in enumerate(operands)
+        ]
         with setting(path=f"{state.path}.{self.name}" if state.path else self.name):
-            return self.definition(*operands, **params)
+            return self.definition(*tensors, **params)
 
     @property
     def reads_output(self) -> bool:
@@ -294,7 +300,8 @@ class Fused(Operation):
     def replay(self, node: Node) -> tuple[Tensor, list[Tensor | None]]:
         """The definition run anew on aliases of the inputs: its output, and the aliases of those that have a gradient.
 
-        An operand that is not read is replaced by NaN: if the derivative did depend on it, that would show.
+        An operand that is not read is replaced by NaN (if the derivative did depend on it, that would show), an integer
+        one by 0.
         """
         assert node.args is not None
         inputs: list[Any] = []
@@ -302,7 +309,7 @@ class Fused(Operation):
         for entry, arg in zip(node.inputs, node.args, strict=True):
             value = arg
             if isinstance(arg, Node | Constant):
-                value = np.broadcast_to(np.array(np.nan, arg.dtype), arg.shape)
+                value = np.broadcast_to(np.array(np.nan if arg.dtype.kind in "fc" else 0, arg.dtype), arg.shape)
             alias = alias_of(wrap(value, entry)) if isinstance(entry, Node) else None
             inputs.append(value if alias is None else alias)
             aliases.append(alias)

@@ -36,9 +36,10 @@ class State:
     path: the module path that new nodes get, "" outside modules.
     calls: how often each module was called within the outermost call, None outside modules.
     default_dtype: what Python floats become.
+    entered: the `setting` that made this state, and the state that it replaced.
     """
 
-    __slots__ = ("calls", "default_dtype", "inside_rule", "path", "recording", "unfused")
+    __slots__ = ("calls", "default_dtype", "entered", "inside_rule", "path", "recording", "unfused")
 
     def __init__(
         self,
@@ -48,6 +49,7 @@ class State:
         path: str = "",
         calls: dict[str, int] | None = None,
         default_dtype: np.dtype[Any] = np.dtype(np.float32),  # noqa: B008 - immutable
+        entered: "tuple[setting, State] | None" = None,
     ) -> None:
         self.recording = recording
         self.unfused = unfused
@@ -55,6 +57,7 @@ class State:
         self.path = path
         self.calls = calls
         self.default_dtype = default_dtype
+        self.entered = entered
 
     def replace(self, **changes: Any) -> "State":
         """A copy with some fields changed."""
@@ -70,21 +73,26 @@ class setting:
 
     Also a decorator, of generators and coroutines too: a generator has the setting while it runs, and its consumer
     has not. (A with-block that a generator holds across a yield does leak to its consumer, as any context would.)
+    What is to be restored stands in the state, not here: one `setting` may be entered by many threads, and twice.
     """
 
     def __init__(self, **changes: Any) -> None:
         self._changes = changes
-        self._previous: list[State] = []
 
     def __enter__(self) -> None:
         previous = current()
-        self._previous.append(previous)
-        _STATE.set(previous.replace(**self._changes))
+        _STATE.set(previous.replace(entered=(self, previous), **self._changes))
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        _STATE.set(self._previous.pop())
+        entered = current().entered
+        while entered is not None:
+            by, previous = entered
+            if by is self:
+                _STATE.set(previous)
+                return
+            entered = previous.entered
 
     def __call__(self, function: Function) -> Function:
         """Decorate a function, a generator function or a coroutine function."""
@@ -115,7 +123,8 @@ class setting:
                 try:
                     sent = yield item
                 except GeneratorExit:
-                    running.close()
+                    with setting(**changes):
+                        running.close()
                     raise
                 except BaseException as error:  # handed on to the generator, as `yield from` does
                     advance = functools.partial(running.throw, error)

@@ -4,13 +4,16 @@ Its methods are declared here and call the registry `operations`, which ops/ and
 module imports nothing that stands above it.
 """
 
+import operator
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, TypeAlias, Union
 
 import numpy as np
 import numpy.typing as npt
 
-from minigrad.errors import DtypeError, GraphError, ShapeError
+from minigrad.errors import DtypeError, GraphError, ShapeError, operation_error
 from minigrad.tape import Array, Function, Node, Number, current
 
 TensorLike: TypeAlias = Union["Tensor", Array, Number, Sequence[Any]]
@@ -204,6 +207,8 @@ class Tensor:
         node = self._node
         if node is None:
             raise GraphError("this tensor does not require a gradient")
+        if gradient is not None and not isinstance(gradient, Tensor):
+            raise DtypeError(f"a gradient is a Tensor, not {type(gradient).__name__}; write t.grad = mg.Tensor(...)")
         if gradient is not None and gradient.shape != self.shape:
             raise ShapeError(f"a tensor of shape {self.shape} can't have a gradient of shape {gradient.shape}")
         node.grad = gradient
@@ -271,7 +276,7 @@ class Tensor:
         return (self[i] for i in range(len(self._data)))
 
     def __contains__(self, value: Any) -> bool:
-        return bool((self._data == value).any())
+        return bool((self._data == plain(value)).any())
 
     def __hash__(self) -> int:
         return id(self)
@@ -391,6 +396,12 @@ class Tensor:
     def __itruediv__(self, other: TensorLike) -> "Tensor":
         return self._updated(operations.divide, other)
 
+    def __ipow__(self, other: TensorLike) -> "Tensor":
+        return self._updated(operations.power, other)
+
+    def __imatmul__(self, other: TensorLike) -> "Tensor":
+        return self._updated(operations.matmul, other)
+
     def _updated(self, operation: Callable[[TensorLike, TensorLike], "Tensor"], other: TensorLike) -> "Tensor":
         """`t += other`: on a leaf under `no_grad` a change of its data; else a new tensor, as for a Python number."""
         if self._node is None or self._node.primitive is not None:
@@ -412,22 +423,22 @@ class Tensor:
     # Comparisons are plain boolean arrays: nothing flows through them
 
     def __eq__(self, other: object) -> Any:
-        return self._data == plain(other)
+        return compared(operator.eq, self, other)
 
     def __ne__(self, other: object) -> Any:
-        return self._data != plain(other)
+        return compared(operator.ne, self, other)
 
     def __lt__(self, other: TensorLike) -> Any:
-        return self._data < plain(other)
+        return compared(operator.lt, self, other)
 
     def __le__(self, other: TensorLike) -> Any:
-        return self._data <= plain(other)
+        return compared(operator.le, self, other)
 
     def __gt__(self, other: TensorLike) -> Any:
-        return self._data > plain(other)
+        return compared(operator.gt, self, other)
 
     def __ge__(self, other: TensorLike) -> Any:
-        return self._data >= plain(other)
+        return compared(operator.ge, self, other)
 
     # Methods, as an ndarray has them
 
@@ -454,7 +465,7 @@ class Tensor:
 
     def transpose(self, *axes: int | tuple[int, ...]) -> "Tensor":
         """The axes in another order, reversed by default; see `mg.transpose`."""
-        order = axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes
+        order = axes[0] if len(axes) == 1 and isinstance(axes[0], tuple | list) else axes
         return operations.transpose(self, order or None)  # type: ignore[arg-type]
 
     def swapaxes(self, first: int, second: int) -> "Tensor":
@@ -489,6 +500,24 @@ class Tensor:
 def plain(value: Any) -> Any:
     """The array of a Tensor; anything else as it is."""
     return value._data if isinstance(value, Tensor) else value
+
+
+def compared(comparison: Callable[[Any, Any], Any], left: Any, right: Any) -> Any:
+    """A comparison as a plain boolean array. Raises ShapeError or TypeError that names it where it can't be made."""
+    left, right = plain(left), plain(right)
+    try:
+        return comparison(left, right)
+    except (ValueError, TypeError) as error:
+        raise operation_error(comparison.__name__, current().path, [left, right], error) from error
+
+
+# An array on the left asks NumPy, which asks the Tensor
+for ufunc, comparison in {
+    np.equal: operator.eq, np.not_equal: operator.ne, np.less: operator.lt, np.less_equal: operator.le,
+    np.greater: operator.gt, np.greater_equal: operator.ge,
+}.items():  # fmt: skip
+    operations.ufuncs[ufunc] = partial(compared, comparison)
+operations.functions |= {np.shape: attrgetter("shape"), np.ndim: attrgetter("ndim")}
 
 
 def wrap(data: Array, node: Node | None) -> Tensor:

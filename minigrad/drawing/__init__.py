@@ -1,16 +1,20 @@
 """Computation graphs as pictures: graph -> folding -> view -> DOT -> SVG, PNG or PDF."""
 
 from minigrad.drawing.drawing import Drawing, DrawingWarning, draw
-from minigrad.drawing.engine import Engine, EngineTimeout, find_engine
+from minigrad.drawing.engine import Engine, LayoutError, find_engine
 from minigrad.drawing.graph import Graph, Operand, Vertex, collect
+from minigrad.drawing.palette import Pair
+from minigrad.drawing.placed import Canvas
 
 __all__ = [
+    "Canvas",
     "Drawing",
     "DrawingWarning",
     "Engine",
-    "EngineTimeout",
     "Graph",
+    "LayoutError",
     "Operand",
+    "Pair",
     "Vertex",
     "collect",
     "draw",

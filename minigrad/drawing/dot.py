@@ -7,6 +7,7 @@ makes a port. HTML tables, never records.
 """
 
 from collections.abc import Iterator
+from itertools import count
 from math import ceil
 
 from minigrad.drawing.palette import ARROW, CLUSTERS, KINDS, PAPER, QUIET_TEXT, TEXT, Kind
@@ -15,6 +16,9 @@ from minigrad.drawing.view import Arrow, Box, Cluster, Flow, Row, RowKind, View
 
 FONT = "Helvetica"
 _LONGEST = 44
+_PADDING = 2
+_MANY = 300  # boxes: ranked together, not a cluster at a time, a big graph takes half the time; a small one looks worse
+_LEAST = 86  # the width of a box with values, so that a column of them looks even
 _DIRECTIONS: dict[Flow, str] = {"right": "LR", "down": "TB", "up": "BT"}
 _SURFACES: dict[RowKind, Kind | None] = {"parameter": "parameter", "constant": "constant"}
 
@@ -24,17 +28,18 @@ def write_dot(view: View) -> str:
     across = view.flow == "right"
     lines = [
         "digraph minigrad {",
-        f'  graph [rankdir={_DIRECTIONS[view.flow]}, bgcolor="{PAPER}", fontname="{FONT}", fontcolor="{TEXT}", pad=0.2, '
-        f"nslimit=2, nslimit1=2, {'ranksep=0.55, nodesep=0.22' if across else 'ranksep=0.32, nodesep=0.3'}];",
+        f'  graph [rankdir={_DIRECTIONS[view.flow]}, bgcolor="{PAPER}", fontname="{FONT}", fontcolor="{TEXT}", '
+        f"pad=0.2, {'ranksep=0.55, nodesep=0.22' if across else 'ranksep=0.32, nodesep=0.3'}, nslimit=2, nslimit1=2"
+        f"{', newrank=true' if len(view.boxes) > _MANY else ''}];",
         f'  node [shape=plain, fontname="{FONT}", fontsize=10, fontcolor="{TEXT}"];',
-        f'  edge [fontname="{FONT}", fontsize=9, fontcolor="{QUIET_TEXT}", color="{ARROW}", penwidth=1.2, arrowsize=0.65];',
+        f'  edge [fontname="{FONT}", fontsize=9, fontcolor="{QUIET_TEXT}", color="{ARROW}", penwidth=1.2, '
+        "arrowsize=0.65];",
     ]
     heading = _heading(view)
     if heading:
         lines.append(f"  graph [labelloc=t, label=<{heading}>];")
     names = {index: f"n{position}" for position, index in enumerate(view.boxes)}
-    counter = iter(range(len(view.boxes) + 1_000_000))
-    lines += _cluster_lines(view, view.root, names, counter, depth=0)
+    lines += _cluster_lines(view, names)
     for position, arrow in enumerate(view.arrows):
         lines.append(f"  {_arrow_line(view, arrow, names, position)}")
     return "\n".join([*lines, "}", ""])
@@ -50,30 +55,49 @@ def _heading(view: View) -> str:
     return f'<TABLE BORDER="0" CELLBORDER="0" CELLSPACING="2">{"".join(parts)}</TABLE>' if parts else ""
 
 
-def _cluster_lines(
-    view: View, cluster: Cluster, names: dict[int, str], counter: Iterator[int], depth: int
-) -> Iterator[str]:
-    indent = "  " * (depth + 1)
-    for index in sorted(cluster.boxes):
-        yield f'{indent}{names[index]} [id="{names[index]}", label=<{_table(view.boxes[index], view.flow)}>];'
-    for inner in cluster.clusters:
-        name = f"c{next(counter)}"
-        fill, line = CLUSTERS[depth % len(CLUSTERS)]
-        label = f'<FONT POINT-SIZE="11" COLOR="{TEXT}">{escape(shorten(inner.label, _LONGEST))}</FONT>'
-        yield f"{indent}subgraph cluster_{name} {{"
-        yield (
-            f'{indent}  graph [id="{name}", label=<{label}>, labeljust=l, labelloc=t, style="rounded,filled", '
-            f'fillcolor="{fill}", color="{line}", penwidth=1, margin=10];'
-        )
-        yield from _cluster_lines(view, inner, names, counter, depth + 1)
-        yield f"{indent}}}"
+def _cluster_lines(view: View, names: dict[int, str]) -> Iterator[str]:
+    """Boxes and clusters, nested; without recursion, however deep modules are."""
+    numbers = count()
+    waiting: list[tuple[Cluster | None, int]] = [(view.root, 0)]  # None: a cluster ends
+    while waiting:
+        cluster, depth = waiting.pop()
+        indent = "  " * min(depth, 20)
+        if cluster is None:
+            yield f"{indent}}}"
+            continue
+        if depth:
+            name = f"c{next(numbers)}"
+            fill, line = CLUSTERS[(depth - 1) % len(CLUSTERS)]
+            label = f'<FONT POINT-SIZE="11" COLOR="{TEXT}">{escape(shorten(cluster.label, _LONGEST))}</FONT>'
+            yield f"{indent}subgraph cluster_{name} {{"
+            yield (
+                f'{indent}  graph [id="{name}", label=<{label}>, labeljust=l, labelloc=t, style="rounded,filled", '
+                f'fillcolor="{fill}", color="{line}", penwidth=1, margin=10];'
+            )
+            waiting.append((None, depth))
+        for index in sorted(cluster.boxes):
+            yield f'{indent}  {names[index]} [id="{names[index]}", label=<{_table(view.boxes[index], view.flow)}>];'
+        waiting.extend((inner, depth + 1) for inner in reversed(cluster.clusters))
 
 
 def _arrow_line(view: View, arrow: Arrow, names: dict[int, str], position: int) -> str:
     side = {"right": "w", "down": "n", "up": "s"}[view.flow]
     target = names[arrow.target] + ("" if arrow.port is None else f":p{arrow.port}:{side}")
-    label = f', label=" {arrow.label} "' if arrow.label else ""
-    return f'{names[arrow.source]} -> {target} [id="e{position}"{label}];'
+    label = f", label=<{_beside(arrow.label)}>" if arrow.label else ""
+    return f'{names[arrow.source]} -> {target} [id="e{position}", weight={_weight(view, arrow)}{label}];'
+
+
+def _weight(view: View, arrow: Arrow) -> int:
+    """How short an arrow is to be: slack goes between modules, not within them nor below the inputs."""
+    source, target = view.boxes[arrow.source], view.boxes[arrow.target]
+    if source.kind in ("input", "constant"):
+        return 3
+    return 2 if source.path == target.path else 1
+
+
+def _beside(text: str) -> str:
+    """An arrow's label, kept off the arrow."""
+    return f'<TABLE BORDER="0" CELLBORDER="0" CELLPADDING="3"><TR><TD>{escape(text)}</TD></TR></TABLE>'
 
 
 def _table(box: Box, flow: Flow) -> str:
@@ -99,23 +123,41 @@ def _ports(box: Box, flow: Flow) -> str:
 
 def _port_table(box: Box, between: str) -> str:
     cells = between.join(
-        f'<TD PORT="p{i}" CELLPADDING="3"><FONT POINT-SIZE="8.5" COLOR="{QUIET_TEXT}">{escape(shorten(name, 12))}</FONT></TD>'
+        f'<TD PORT="p{i}" CELLPADDING="3"><FONT POINT-SIZE="8.5" COLOR="{QUIET_TEXT}">{escape(shorten(name, 12))}'
+        "</FONT></TD>"
         for i, name in enumerate(box.ports)
     )
     return f'<TABLE BORDER="0" CELLBORDER="0" CELLSPACING="0" CELLPADDING="0"><TR>{cells}</TR></TABLE>'
 
 
 def _title(box: Box) -> str:
-    padding = 3 if box.ports else 5
+    """What the box is: a badge with the operation's sign, and a name; above it, smaller, the module it stands for."""
     title = shorten(box.title, _LONGEST)
-    sized = f' WIDTH="{ceil(width(title, 12, bold=True)) + 14}"'
-    cell = f'<TR><TD CELLPADDING="{padding}"{sized}><FONT POINT-SIZE="12"><B>{escape(title)}</B></FONT></TD></TR>'
+    room = ceil(width(title, 12, bold=True)) + 4
+    words = f'<TD WIDTH="{room}"><FONT POINT-SIZE="12"><B>{escape(title)}</B></FONT></TD>'
+    badge = ""
+    if box.badge:
+        wide = ceil(width(box.badge, 11, bold=True)) + 8
+        room += wide + 4
+        badge = f'<TD WIDTH="{wide + 2}">{_badge(box, wide)}</TD>'
+    size = f'FIXEDSIZE="TRUE" WIDTH="{room + 4}" HEIGHT="19"'  # else a wide box would tear badge and words apart
+    line = f'<TABLE BORDER="0" CELLBORDER="0" CELLSPACING="0" CELLPADDING="1" {size}><TR>{badge}{words}</TR></TABLE>'
+    least = f' WIDTH="{_LEAST}"' if any(row.kind == "value" for row in box.rows) else ""
+    cell = f'<TR><TD CELLPADDING="{_PADDING}"{least}>{line}</TD></TR>'
     if not box.caption:
         return cell
     caption = shorten(box.caption, _LONGEST)
     return (
-        f'<TR><TD CELLPADDING="2" WIDTH="{ceil(width(caption, 9)) + 10}"><FONT POINT-SIZE="9" COLOR="{QUIET_TEXT}">'
+        f'<TR><TD CELLPADDING="3" WIDTH="{ceil(width(caption, 9)) + 14}"><FONT POINT-SIZE="9" COLOR="{QUIET_TEXT}">'
         f"{escape(caption)}</FONT></TD></TR>{cell}"
+    )
+
+
+def _badge(box: Box, wide: int) -> str:
+    line = KINDS[box.kind].line
+    return (
+        f'<TABLE BORDER="0" CELLBORDER="0" CELLSPACING="0" CELLPADDING="1" BGCOLOR="{line}" STYLE="ROUNDED"><TR>'
+        f'<TD WIDTH="{wide}"><FONT POINT-SIZE="11" COLOR="{PAPER}"><B>{escape(box.badge)}</B></FONT></TD></TR></TABLE>'
     )
 
 
@@ -158,9 +200,13 @@ def _row(row: Row) -> str:
     if len(row.cells) == 1 and len(row.cells[0]) == 1:
         text = shorten(row.cells[0][0], _LONGEST)
         align = "RIGHT" if name else "CENTER"
-        return f'<TR>{name}<TD ALIGN="{align}" WIDTH="{_room(text)}"><FONT POINT-SIZE="9">{escape(text)}</FONT></TD></TR>'
+        return (
+            f'<TR>{name}<TD ALIGN="{align}" WIDTH="{_room(text)}"><FONT POINT-SIZE="9">{escape(text)}</FONT></TD></TR>'
+        )
     numbers = "".join(
-        "<TR>" + "".join(f'<TD ALIGN="RIGHT"><FONT POINT-SIZE="9">{escape(text)}</FONT></TD>' for text in line) + "</TR>"
+        "<TR>"
+        + "".join(f'<TD ALIGN="RIGHT"><FONT POINT-SIZE="9">{escape(text)}</FONT></TD>' for text in line)
+        + "</TR>"
         for line in row.cells
     )
     inner = f'<TABLE BORDER="0" CELLBORDER="0" CELLSPACING="0" CELLPADDING="2">{numbers}</TABLE>'

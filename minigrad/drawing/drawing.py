@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from minigrad.drawing.dot import write_dot
-from minigrad.drawing.engine import FORMATS, EngineTimeout, find_engine
+from minigrad.drawing.engine import FORMATS, LayoutError, find_engine
 from minigrad.drawing.folding import DRAWABLE, READABLE, Folding, foldings
 from minigrad.drawing.graph import Graph, collect
 from minigrad.drawing.svg import finish
@@ -24,7 +24,7 @@ class Drawing:
 
     source: the DOT text. title, description: what it shows, in words. texts: per id in `source`, the words for it.
     placed: whether the source holds every position, so that nothing is to be laid out.
-    coarser: gives the drawing of the same with less detail, for an engine that ran out of time; None if there is none.
+    coarser: gives the same with less detail, for an engine that fails or takes too long; None if there is none.
 
     A notebook shows it as SVG. `print(drawing.source)` for the DOT text, `drawing.save("x.svg")` for a file.
     """
@@ -52,8 +52,8 @@ class Drawing:
     def render(self, form: str, seconds: float = 20.0) -> bytes:
         """The picture as "svg", "png" or "pdf".
 
-        An engine that takes longer than `seconds` is stopped, and the graph folded one level further, with a
-        DrawingWarning and a line in the picture. Raises DrawingError where no engine can do it.
+        An engine that takes longer than `seconds` is stopped. Then, and where the engine fails, the graph is folded one
+        level further, with a DrawingWarning and a line in the picture. Raises DrawingError where no engine can do it.
         """
         if form not in self._rendered:
             self._rendered[form] = self._render(form, seconds)
@@ -63,12 +63,12 @@ class Drawing:
         engine = find_engine(form, self.source if form == "png" else "")
         try:
             picture = engine.run(self.source, form, self.placed, seconds)
-        except EngineTimeout:
+        except LayoutError as error:
             coarser = self._coarser() if self._coarser else None
             if coarser is None:
                 raise
             warnings.warn(
-                f"the layout took longer than {seconds:g} s; the picture is folded one level further",
+                f"the picture is folded one level further than asked for: {error}",
                 DrawingWarning,
                 stacklevel=4,
             )
@@ -119,7 +119,8 @@ def draw(
 
     gradients: a backward pass of its own computes every cotangent, from the one scalar among `tensors`; nothing is
         written to `.grad`. Without it, leaves show the `.grad` they have.
-    values: show numbers: those of small arrays, and the norm of big gradients. Default: in a small graph, or with `gradients`.
+    values: show numbers: those of small arrays, and the norm of big gradients. Default: in a small graph, or with
+        `gradients`.
     depth: how many levels of nested modules are shown; deeper ones are one box each. Default: as many as can be read.
     repeats: equal consecutive layers are drawn once, with "×N".
     flow: where the outputs are: "right", "down" or "up". Default: right in a small graph without modules, else down.
@@ -145,7 +146,7 @@ def draw(
             following = next((other for other in rest if other.boxes() < now), None)
             if following is None:
                 return None
-            following.note = "Folded further than asked for: the layout of the finer picture took too long."
+            following.note = "Folded further than asked for: the finer picture could not be laid out in time."
             return picture(following, rest)
 
         view = make_view(graph, folding, title, flow, shown)

@@ -30,8 +30,8 @@ _WHEEL_LETTERS = re.compile(
 )
 
 
-class EngineTimeout(DrawingError):  # noqa: N818 - an event that drawing answers, by folding
-    """The engine did not finish a layout in its time."""
+class LayoutError(DrawingError):
+    """The engine could not lay this graph out: it failed, or did not finish in its time. A smaller graph may do."""
 
 
 @dataclass(frozen=True)
@@ -52,23 +52,30 @@ class Engine:
         """The picture of the DOT text `source`.
 
         placed: all positions are in the source already; only draw.
-        Raises EngineTimeout after `seconds`, DrawingError where the engine refuses or fails.
+        Raises LayoutError where the engine fails or takes longer than `seconds`, DrawingError where it can't be run.
         """
-        arguments = ["-Kneato", "-n2"] if placed else ["-Kdot"]
+        arguments = [f"-T{form}", *(["-Kneato", "-n2"] if placed else ["-Kdot"])]
         if form == "png":
             arguments.append("-Gdpi=144")
+        done = self._call(arguments, source, seconds)
+        if b"init_rank" in done.stderr:  # a fault of dot's with nested clusters, which it has not with this ranking
+            done = self._call([*arguments, "-Gnewrank=true"], source, seconds)
+        if done.returncode or not done.stdout:
+            lines = done.stderr.decode(errors="replace").splitlines()
+            complaints = [line.strip() for line in lines if line.strip() and not line.startswith("Warning")]
+            reason = complaints[0] if complaints else "no message"
+            raise LayoutError(f"{self.program} failed (exit status {done.returncode}): {reason}")
+        return done.stdout
+
+    def _call(self, arguments: list[str], source: str, seconds: float) -> subprocess.CompletedProcess[bytes]:
         try:
-            done = subprocess.run(
-                [self.program, *arguments, f"-T{form}"], input=source.encode(), capture_output=True, timeout=seconds
+            return subprocess.run(
+                [self.program, *arguments], input=source.encode(), capture_output=True, timeout=seconds
             )
         except subprocess.TimeoutExpired:
-            raise EngineTimeout(f"{self.program} did not finish the layout within {seconds:g} s") from None
+            raise LayoutError(f"{self.program} did not finish the layout within {seconds:g} s") from None
         except OSError as error:
             raise DrawingError(f"{self.program} can't be run: {error}; {_remedy()}") from error
-        if done.returncode or not done.stdout:
-            complaint = done.stderr.decode(errors="replace").strip().splitlines() or ["no message"]
-            raise DrawingError(f"{self.program} failed (exit status {done.returncode}): {complaint[0]}")
-        return done.stdout
 
 
 def find_engine(form: str = "svg", text: str = "") -> Engine:
@@ -102,7 +109,9 @@ def engines() -> Iterator[Engine]:
     if chosen:
         engine = _asked(shutil.which(chosen) or chosen)
         if engine is None:
-            raise DrawingError(f"{VARIABLE}={chosen} is no Graphviz program of version 2.40 or later; unset it, or mend it")
+            raise DrawingError(
+                f"{VARIABLE}={chosen} is no Graphviz program of version 2.40 or later; unset it, or mend it"
+            )
         yield engine
         return
     for program in (_wheel_program(), shutil.which("dot")):
@@ -134,7 +143,9 @@ def _wheel_program() -> str | None:
         files = distribution(_WHEEL).files or []
     except PackageNotFoundError:
         files = []
-    named = [Path(str(file.locate())).resolve() for file in files if file.stem == _WHEEL and not file.suffix.startswith(".d")]
+    named = [
+        Path(str(file.locate())).resolve() for file in files if file.stem == _WHEEL and not file.suffix.startswith(".d")
+    ]
     scripts = Path(sysconfig.get_path("scripts"))
     for place in (*named, scripts / _WHEEL, scripts / f"{_WHEEL}.exe"):
         if place.is_file():

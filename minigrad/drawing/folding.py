@@ -1,7 +1,7 @@
 """What is drawn as one box: modules below some depth, equal layers, long chains, and what is too far away.
 
-A `Folding` says, for each vertex of a graph, which vertex stands for it. Foldings come finest first; the drawing takes the
-first that is small enough, and the next one where the engine ran out of time.
+A `Folding` says, for each vertex of a graph, which vertex stands for it. Foldings come finest first; the drawing takes
+the first that is small enough, and the next one where the engine ran out of time.
 """
 
 from collections import Counter
@@ -50,13 +50,17 @@ class Folding:
     rows: set[int]
     note: str = ""
 
+    def copy(self) -> "Folding":
+        """Another one that can be folded further without changing this."""
+        return Folding(list(self.stand_in), dict(self.groups), self.times, self.steps, self.rows, self.note)
+
     def boxes(self) -> int:
         """How many boxes it leaves."""
         return len({stand_in for vertex, stand_in in enumerate(self.stand_in) if vertex not in self.rows})
 
 
 def path_of(vertex: Vertex) -> Path:
-    """The nested modules that a vertex was made in; a list's name and the place in it are one: ("encoder", "layers.0")."""
+    """The nested modules that a vertex was made in; a list and the place in it are one: ("encoder", "layers.0")."""
     parts: list[str] = []
     for part in vertex.path.split(".") if vertex.path else ():
         if parts and part.partition("#")[0].isdecimal():
@@ -74,16 +78,16 @@ def foldings(graph: Graph, depth: int | None = None, repeats: bool = True) -> It
     deepest = max((len(path) for path in paths), default=0)
     finest = deepest if depth is None else min(max(depth, 0), deepest)
     for level in range(finest, min(finest, 1) - 1, -1):
-        stand_in = [twins.get(vertex, vertex) for vertex in range(len(paths))]
-        groups: dict[int, Group] = {}
+        folding = Folding([twins.get(vertex, vertex) for vertex in range(len(paths))], {}, times, steps, rows)
         if level < deepest:
-            _fold_modules(stand_in, groups, paths, level)
-        yield Folding(stand_in, groups, times, steps, rows)
-    chained = Folding(list(stand_in), dict(groups), times, steps, rows)
+            _fold_modules(graph, folding, paths, level)
+        folding.stand_in = [_end(folding.stand_in, vertex) for vertex in range(len(paths))]
+        yield folding
+    chained = folding.copy()
     _fold_runs(graph, chained)
     yield chained
     for keep in (READABLE // 2, READABLE // 6):
-        last = Folding(list(chained.stand_in), dict(chained.groups), times, steps, rows)
+        last = chained.copy()
         _fold_early(last, keep)
         yield last
 
@@ -107,18 +111,25 @@ def _within(path: str, owner: str) -> bool:
     return plain == owner or plain.startswith(owner + ".")
 
 
-def _fold_modules(stand_in: list[int], groups: dict[int, Group], paths: list[Path], level: int) -> None:
-    """Each module at `level + 1` and deeper becomes a box of its own in the module above."""
-    heads: dict[Path, int] = {}
-    for vertex, path in enumerate(paths):
-        if len(path) <= level or stand_in[vertex] != vertex:
-            continue
-        head = heads.setdefault(path[: level + 1], vertex)
-        group = groups.setdefault(head, Group(path[level], path[:level], module=True))
-        group.members.append(vertex)
-        stand_in[vertex] = head
-    for vertex, drawn in enumerate(stand_in):
-        stand_in[vertex] = stand_in[drawn]
+def _fold_modules(graph: Graph, folding: Folding, paths: list[Path], level: int) -> None:
+    """Each module at `level + 1` and deeper becomes a box of its own in the module above.
+
+    A module that was left and entered again, as a pre-norm layer's norm is, becomes a box for each piece: one box would
+    be before and after what came between.
+    """
+    stand_in = folding.stand_in
+    wanted = {v for v, path in enumerate(paths) if len(path) > level and stand_in[v] == v}
+    for vertex in sorted(wanted):
+        for operand in graph.vertices[vertex].operands:
+            source = operand.source
+            if source in wanted and paths[source][: level + 1] == paths[vertex][: level + 1]:
+                one, two = sorted((_end(stand_in, source), _end(stand_in, vertex)))
+                stand_in[two] = one
+    for vertex in range(len(paths)):
+        head = stand_in[vertex] = _end(stand_in, vertex)
+        if vertex in wanted:
+            path = paths[vertex]
+            folding.groups.setdefault(head, Group(path[level], path[:level], module=True)).members.append(vertex)
 
 
 def _repeats(
@@ -128,9 +139,9 @@ def _repeats(
     copies: dict[Path, dict[int, list[int]]] = {}
     for vertex, path in enumerate(paths):
         for level, part in enumerate(path):
-            stem, _, number = part.rpartition(".")
-            if number.isdecimal():
-                copies.setdefault((*path[:level], stem), {}).setdefault(int(number), []).append(vertex)
+            name, _, place = part.rpartition(".")
+            if place.isdecimal():
+                copies.setdefault((*path[:level], name), {}).setdefault(int(place), []).append(vertex)
     twins: dict[int, int] = {}
     times: dict[Path, tuple[int, str]] = {}
     steps: set[tuple[int, int]] = set()
@@ -148,25 +159,25 @@ def _repeats(
         for feed in feeds:
             steps |= feed
         times[(*stem[:-1], f"{stem[-1]}.{numbers[0]}")] = len(numbers), str(numbers[-1])
-    return {vertex: _end(twins, vertex) for vertex in twins}, times, steps
+    return twins, times, steps
 
 
-def _end(twins: dict[int, int], vertex: int) -> int:
-    while vertex in twins:
-        vertex = twins[vertex]
+def _end(stand_in: list[int], vertex: int) -> int:
+    """The vertex at the end of a chain of stand-ins."""
+    while stand_in[vertex] != vertex:
+        vertex = stand_in[vertex]
     return vertex
 
 
 def _feeds(graph: Graph, one: list[int], two: list[int]) -> set[tuple[int, int]]:
     within = set(one)
-    return {(o.source, user) for user in two for o in graph.vertices[user].operands if o.source in within}  # type: ignore[misc]
+    return {(o.source, user) for user in two for o in graph.vertices[user].operands if o.source in within}
 
 
 def _signature(graph: Graph, paths: list[Path], rows: set[int], members: list[int], level: int) -> list[object]:
     """The structure of one copy: equal for copies that would be drawn alike."""
     place = {vertex: position for position, vertex in enumerate(members)}
     copy = ".".join(paths[members[0]][:level])
-    outputs = set(graph.outputs)
     described: list[object] = []
     for index in members:
         vertex = graph.vertices[index]
@@ -180,7 +191,7 @@ def _signature(graph: Graph, paths: list[Path], rows: set[int], members: list[in
             else:
                 operands.append((operand.shape, operand.dtype, operand.label))
         params = sorted((name, repr(value)) for name, value in vertex.params.items())
-        what = (vertex.operation, paths[index][level:], vertex.shape, vertex.dtype, index in outputs)
+        what = (vertex.operation, paths[index][level:], vertex.shape, vertex.dtype)
         described.append((what, operands, params))
     return described
 

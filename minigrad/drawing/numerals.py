@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from minigrad.tape import SMALL, Array
+from minigrad.tape import SMALL
 
 Grid = tuple[tuple[str, ...], ...]
 """Rows of texts: one text for a number, a line for a vector, a table for a matrix."""
@@ -33,10 +33,3 @@ def grid(array: Any) -> Grid | None:
     if values.size > SMALL or values.ndim > 2 or values.size == 0 or values.shape[-1:] > (_WIDEST,):
         return None
     return tuple(tuple(number(value) for value in row) for row in np.atleast_2d(values))
-
-
-def summary(array: Array) -> str:
-    """What is said of an array too big to be written: its Euclidean norm."""
-    if array.size == 0:
-        return "empty"
-    return f"norm {number(np.linalg.norm(array.astype(np.float64, copy=False).ravel()))}"

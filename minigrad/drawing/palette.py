@@ -1,6 +1,7 @@
 """The one visual language of all pictures: a colour pair per kind of thing, and the greys around them.
 
-A pair is (fill, line). Every text has a contrast of at least 4.5:1 on what it stands on, every line 3:1 (a test computes them).
+A pair is (fill, line). Every text has a contrast of at least 4.5:1 on what it stands on, every line 3:1 (a test
+computes them).
 """
 
 from typing import Literal, NamedTuple
@@ -22,7 +23,7 @@ ARROW = "#546778"
 
 KINDS: dict[Kind, Pair] = {
     "input": Pair("#DDF2E3", "#2E7D4F"),
-    "operation": Pair("#FFF1DC", "#B3661A"),
+    "operation": Pair("#FFF1DC", "#A45A12"),
     "output": Pair("#F4E1F1", "#9A4590"),
     "parameter": Pair("#DCE8F8", "#3B6CAB"),
     "constant": Pair("#E9EDF1", "#66788A"),

@@ -1,7 +1,7 @@
 """A picture whose places are known: boxes, panels, words and lines, for the engine to draw but not to lay out.
 
-Coordinates are points (1/72 inch), x to the right, y upwards. The DOT text holds every position, for `neato -n2`, so that
-such a picture is written as SVG, PNG and PDF by the same engines as all others.
+Coordinates are points (1/72 inch), x to the right, y upwards. The DOT text holds every position, for `neato -n2`, so
+that such a picture is written as SVG, PNG and PDF by the same engines as all others.
 """
 
 from collections.abc import Iterable, Sequence
@@ -14,6 +14,7 @@ Point = tuple[float, float]
 
 _ROUND = 0.5523  # of a quarter circle's radius: where a cubic curve has its handles
 _HEAD = 7.0  # the length of an arrow's head
+_MARGIN = 16.0
 
 
 class Canvas:
@@ -33,7 +34,7 @@ class Canvas:
         self._panels.append(
             f'  subgraph {name} {{ graph [bb="{left:g},{bottom:g},{right:g},{top:g}", style="rounded,filled", '
             f'fillcolor="{colours.fill}", color="{colours.line}", penwidth=1.2, label=""]; '
-            f'{self._anchor((left + right) / 2, (bottom + top) / 2)} }}'
+            f"{self._anchor((left + right) / 2, (bottom + top) / 2)} }}"
         )
 
     def box(
@@ -51,11 +52,11 @@ class Canvas:
 
     def circle(self, centre: Point, radius: float, text: str, about: str = "", fill: str = PAPER) -> str:
         """A circle with a sign in it; its id."""
-        style = f'style=filled, fillcolor="{fill}"' if fill else 'style=solid'
+        style = f'style=filled, fillcolor="{fill}"' if fill else "style=solid"
         return self._node(
             centre,
             (2 * radius, 2 * radius),
-            f'shape=circle, {style}, fontsize=15, label=<{escape(text) or " "}>',
+            f"shape=circle, {style}, fontsize=15, label=<{escape(text) or ' '}>",
             about,
         )
 
@@ -100,31 +101,30 @@ class Canvas:
         spline = rounded([*points[:-1], neck], radius)
         self._edge(tail, head, f"e,{_at(points[-1])} {_spline(spline)}", colour, thickness, about)
 
-    def line(
-        self, points: Sequence[Point], colour: str = ARROW, thickness: float = 1.3, radius: float = 10.0
-    ) -> None:
-        """A line along `points` without a head, its corners rounded."""
-        self.curve(rounded(points, radius), colour, thickness)
+    def pointer(self, points: Sequence[Point], colour: str = ARROW, thickness: float = 1.3) -> None:
+        """An arrow that leads to or from no box."""
+        self.arrow(self._end(points[0]), self._end(points[-1]), points, colour, thickness)
 
     def curve(self, points: Sequence[Point], colour: str = ARROW, thickness: float = 1.3) -> None:
-        """Cubic curves through points 0, 3, 6, ..., with the others as handles."""
-        names = []
-        for place in (points[0], points[-1]):
-            self._nodes.append("  " + self._anchor(*place))
-            names.append(f"a{len(self._corners) - 1}")
-        self._edge(names[0], names[1], _spline(points), colour, thickness, "", head=False)
+        """A line of cubic curves through points 0, 3, 6, ..., with the others as handles; no head."""
+        tail, head = self._end(points[0]), self._end(points[-1])
+        self._edge(tail, head, _spline(points), colour, thickness, "", head=False)
 
     def source(self) -> str:
         """The DOT text."""
         left, bottom = (min(corner[i] for corner in self._corners) for i in (0, 1))
         right, top = (max(corner[i] for corner in self._corners) for i in (0, 1))
+        left, bottom, right, top = left - _MARGIN, bottom - _MARGIN, right + _MARGIN, top + _MARGIN
+        self._end((left, bottom))
+        self._end((right, top))
         return "\n".join(
             [
                 "digraph minigrad {",
                 f'  graph [layout=neato, outputorder=edgesfirst, bb="{left:g},{bottom:g},{right:g},{top:g}", '
-                f'bgcolor="{PAPER}", pad=0.2, fontname="Helvetica"];',
-                f'  node [fontname="Helvetica", fontsize=11, fontcolor="{TEXT}", color="{TEXT}", penwidth=1.1, fixedsize=true];',
-                f'  edge [arrowsize={_HEAD / 10:g}];',
+                f'bgcolor="{PAPER}", pad=0, fontname="Helvetica"];',
+                f'  node [fontname="Helvetica", fontsize=11, fontcolor="{TEXT}", color="{TEXT}", penwidth=1.1, '
+                "fixedsize=true];",
+                f"  edge [arrowsize={_HEAD / 10:g}];",
                 *self._panels,
                 *self._nodes,
                 *self._edges,
@@ -142,9 +142,14 @@ class Canvas:
         if about:
             self.texts[name] = about
         self._nodes.append(
-            f'  {name} [id="{name}", pos="{_at(centre)}!", width={size[0] / 72:.4f}, height={size[1] / 72:.4f}, {attributes}];'
+            f'  {name} [id="{name}", pos="{_at(centre)}!", width={size[0] / 72:.4f}, height={size[1] / 72:.4f}, '
+            f"{attributes}];"
         )
         return name
+
+    def _end(self, place: Point) -> str:
+        self._nodes.append("  " + self._anchor(*place))
+        return f"a{len(self._corners) - 1}"
 
     def _anchor(self, x: float, y: float) -> str:
         """An invisible node, for the end of a line that is no box's, or so that a panel is not empty."""

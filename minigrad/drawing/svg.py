@@ -35,6 +35,7 @@ def finish(raw: bytes, title: str, description: str, texts: Mapping[str, str]) -
     mark = hashlib.blake2s(raw, digest_size=4).hexdigest()
     root.set("role", "img")
     root.set("aria-labelledby", f"title-{mark} description-{mark}")
+    _raise_cluster_labels(root)
     for element in root.iter():
         _mend(element, texts)
     for position, (tag, text) in enumerate((("title", title), ("desc", description))):
@@ -44,6 +45,22 @@ def finish(raw: bytes, title: str, description: str, texts: Mapping[str, str]) -
         child.tail = "\n"
         root.insert(position, child)
     return ElementTree.tostring(root, encoding="unicode") + "\n"
+
+
+def _raise_cluster_labels(root: ElementTree.Element) -> None:
+    """Put the names of clusters above the arrows, each on a rim of its cluster's colour: no arrow crosses one out."""
+    for graph in root.iter(f"{{{_SVG}}}g"):
+        if graph.get("class") != "graph":
+            continue
+        raised = []
+        for cluster in graph.iterfind(f"{{{_SVG}}}g[@class='cluster']"):
+            surface = cluster.find(f"{{{_SVG}}}path")
+            for label in cluster.findall(f"{{{_SVG}}}text"):
+                cluster.remove(label)
+                rim = "white" if surface is None else surface.get("fill", "white")
+                label.set("style", f"paint-order:stroke;stroke:{rim};stroke-width:5;stroke-linejoin:round")
+                raised.append(label)
+        graph.extend(raised)
 
 
 def _mend(element: ElementTree.Element, texts: Mapping[str, str]) -> None:
@@ -59,7 +76,15 @@ def _mend(element: ElementTree.Element, texts: Mapping[str, str]) -> None:
         element.attrib.pop("{http://www.w3.org/XML/1998/namespace}space", None)
         text = "".join(element.itertext())
         size = float(element.get("font-size", "10"))
+        reserved = width(text, size, element.get("font-weight") == "bold")
         if len(text) > 1:
-            reserved = width(text, size, element.get("font-weight") == "bold")
             element.set("textLength", f"{reserved:.1f}")
             element.set("lengthAdjust", "spacingAndGlyphs")
+        elif element.get("text-anchor") == "start":  # a sign: in the middle of its place, however wide the font has it
+            element.set("x", f"{float(element.get('x', '0')) + _assumed(text, size, reserved) / 2:.2f}")
+            element.set("text-anchor", "middle")
+
+
+def _assumed(sign: str, size: float, measured: float) -> float:
+    """The width that the engine gave a sign: it counts a space for each byte of what is not ASCII."""
+    return measured if sign.isascii() else len(sign.encode()) * 0.278 * size

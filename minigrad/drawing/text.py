@@ -7,8 +7,8 @@ the layout engine uses too. What the engine underestimates, Chinese above all, i
 import unicodedata
 
 SANS = (
-    "Helvetica, Arial, Arimo, 'Liberation Sans', 'Nimbus Sans', 'PingFang SC', 'Microsoft YaHei', 'Noto Sans CJK SC', "
-    "'Source Han Sans SC', 'WenQuanYi Micro Hei', sans-serif"
+    "Helvetica, Arial, Arimo, 'Liberation Sans', 'Nimbus Sans', 'DejaVu Sans', "
+    "'PingFang SC', 'Microsoft YaHei', 'Noto Sans CJK SC', 'Source Han Sans SC', 'WenQuanYi Micro Hei', sans-serif"
 )
 """The fonts a picture asks for: one set of widths on every system, then the systems' own Chinese fonts."""
 

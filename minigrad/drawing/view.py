@@ -1,6 +1,6 @@
 """What a picture shows: boxes with rows, arrows between them, nested clusters; no colours and no DOT yet."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -10,6 +10,7 @@ from minigrad.drawing.folding import Folding, Path, path_of, tally
 from minigrad.drawing.graph import Graph, Operand, Vertex
 from minigrad.drawing.numerals import Grid, grid, number, shape_text
 from minigrad.drawing.palette import Kind
+from minigrad.tape import Array
 
 RowKind = Literal["parameter", "constant", "detail", "value", "gradient"]
 Flow = Literal["right", "down", "up"]
@@ -18,6 +19,9 @@ NOT_COMPUTED = "not computed"
 RELEASED = "released: use retain_graph=True"
 _FEW = 24
 """Up to so many boxes, a picture without modules reads from left to right, with every value it has."""
+
+_DERIVED = {"kept", "keepdims", "share"}
+"""Parameters that the shapes on the arrows say already."""
 
 SIGNS = {"add": "+", "subtract": "−", "multiply": "×", "divide": "÷", "matmul": "@", "negative": "−", "power": "^"}
 
@@ -35,14 +39,15 @@ class Row:
 class Box:
     """A node of the picture.
 
-    sign: the operation's, such as "×". caption: what the thing is called, beside what it is.
+    title: what it is called, or the operation. badge: the operation, or its sign, where the title does not say it.
+    caption: the module it stands for.
     ports: the names of the operands that arrows lead to, where there are several.
     """
 
     index: int
     kind: Kind
     title: str
-    sign: str = ""
+    badge: str = ""
     caption: str = ""
     rows: list[Row] = field(default_factory=list)
     ports: list[str] = field(default_factory=list)
@@ -91,8 +96,9 @@ def make_view(
     """
     small = folding.boxes() <= _FEW and not any(vertex.path for vertex in graph.vertices)
     shown = small if values is None else values
+    outputs = {folding.stand_in[output] for output in graph.outputs}
     boxes = {
-        index: _box(graph, folding, index, shown)
+        index: _box(graph, folding, index, outputs, shown)
         for index, place in enumerate(folding.stand_in)
         if place == index and index not in folding.rows
     }
@@ -102,14 +108,13 @@ def make_view(
     return View(boxes, arrows, root, flow or ("right" if small else "down"), title, notes)
 
 
-def _box(graph: Graph, folding: Folding, index: int, values: bool) -> Box:
+def _box(graph: Graph, folding: Folding, index: int, outputs: set[int], values: bool) -> Box:
     vertex = graph.vertices[index]
     if index in folding.groups:
-        return _group_box(graph, folding, index)
-    box = Box(index, _kind(graph, index), _title(vertex), path=path_of(vertex))
-    if vertex.operation and vertex.name:
-        box.caption = vertex.name
-    box.sign = SIGNS.get(vertex.operation, "")
+        return _group_box(graph, folding, index, outputs)
+    box = Box(index, _kind(vertex, index in outputs), _title(vertex), path=path_of(vertex))
+    sign = SIGNS.get(vertex.operation, "")
+    box.badge = sign or (vertex.operation if vertex.name else "")
     sources = [o for o in vertex.operands if o.source is not None and o.source not in folding.rows]
     if len(sources) > 1:
         box.ports = [operand.name for operand in sources]
@@ -117,28 +122,27 @@ def _box(graph: Graph, folding: Folding, index: int, values: bool) -> Box:
         row = _operand_row(graph, folding, vertex, operand)
         if row is not None:
             box.rows.append(row)
-    details = ", ".join(f"{name} {_param(value)}" for name, value in vertex.params.items() if value is not None)
-    if details:
-        box.rows.append(Row("detail", "", ((details,),)))
-    if vertex.shape and (index in graph.outputs or not vertex.operation):
+    box.rows += _param_rows(vertex)
+    if vertex.shape and (index in outputs or not vertex.operation):
         box.rows.append(Row("detail", "", ((f"{shape_text(vertex.shape)} {vertex.dtype}",),)))
     if values:
-        box.rows += _value_rows(vertex, graph.differentiated)
+        box.rows += _value_rows(vertex)
+    if (values or graph.differentiated) and vertex.tracked:
+        box.rows += _gradient_rows(vertex, graph.differentiated)
     box.description = _description(graph, vertex)
     return box
 
 
-def _kind(graph: Graph, index: int) -> Kind:
-    vertex = graph.vertices[index]
+def _kind(vertex: Vertex, is_output: bool) -> Kind:
     if not vertex.operation:
         return "input" if vertex.tracked else "constant"
-    return "output" if index in graph.outputs else "operation"
+    return "output" if is_output else "operation"
 
 
 def _title(vertex: Vertex) -> str:
     if not vertex.operation:
         return vertex.name or ("input" if vertex.tracked else "tensor")
-    return vertex.operation
+    return vertex.name or vertex.operation
 
 
 def _operand_row(graph: Graph, folding: Folding, vertex: Vertex, operand: Operand) -> Row | None:
@@ -146,8 +150,11 @@ def _operand_row(graph: Graph, folding: Folding, vertex: Vertex, operand: Operan
     if operand.source is not None:
         if operand.source not in folding.rows:
             return None
-        name = graph.vertices[operand.source].name or operand.name
-        return Row("parameter", _nearest_name(name, vertex.path), ((shape_text(operand.shape) or "scalar",),))
+        leaf = graph.vertices[operand.source]
+        cells = [shape_text(operand.shape) or "scalar"]
+        if graph.differentiated:
+            cells.append(f"gradient {_norm(leaf.gradient)}")
+        return Row("parameter", _nearest_name(leaf.name or operand.name, vertex.path), (tuple(cells),))
     label = operand.label or operand.name
     if not operand.shape and operand.value is not None:
         return Row("constant", label, ((number(np.asarray(operand.value).item()),),))
@@ -163,32 +170,57 @@ def _nearest_name(name: str, path: str) -> str:
     return ".".join(parts[shared:])
 
 
+def _param_rows(vertex: Vertex) -> Iterator[Row]:
+    """The keyword parameters that a user wrote: arrays as constants, the others in one line."""
+    words = []
+    for name, value in vertex.params.items():
+        if value is None or name in _DERIVED:
+            continue
+        array = value[0] if isinstance(value, tuple) and len(value) == 1 else value
+        if isinstance(array, np.ndarray):
+            yield Row("constant", name, ((shape_text(array.shape) or number(array),),))
+        else:
+            words.append(f"{name} {_param(value)}")
+    if words:
+        yield Row("detail", "", ((", ".join(words),),))
+
+
 def _param(value: Any) -> str:
-    if isinstance(value, tuple) and value and all(isinstance(size, int | np.integer) for size in value):
-        return " ".join(map(str, value))
+    """A parameter as text: axes 0 2 1 3, index 2:5, -1."""
+    if isinstance(value, tuple):
+        plain = all(isinstance(part, int | np.integer) for part in value)
+        return (" " if plain else ", ").join(map(_param, value)) or "()"
+    if isinstance(value, slice):
+        ends = ["" if end is None else str(end) for end in (value.start, value.stop, value.step)]
+        return ":".join(ends if value.step is not None else ends[:2])
     if isinstance(value, np.ndarray):
-        return f"array {shape_text(value.shape)}"
+        return f"array {shape_text(value.shape)}".rstrip()
+    if value is Ellipsis:
+        return "..."
     return number(value) if isinstance(value, int | float | np.number) else str(value)
 
 
-def _value_rows(vertex: Vertex, differentiated: bool) -> list[Row]:
-    rows = []
+def _value_rows(vertex: Vertex) -> Iterator[Row]:
     if vertex.value is not None:
         numbers = grid(vertex.value)
         if numbers is not None:
-            rows.append(Row("value", "value", numbers))
+            yield Row("value", "value", numbers)
     elif vertex.released:
-        rows.append(Row("value", "value", ((RELEASED,),)))
-    if not vertex.tracked:
-        return rows
+        yield Row("value", "value", ((RELEASED,),))
+
+
+def _gradient_rows(vertex: Vertex, differentiated: bool) -> Iterator[Row]:
+    """The cotangent; of an operation that none was computed for, only where all were asked for."""
     gradient = vertex.gradient
-    if isinstance(gradient, float):
-        rows.append(Row("gradient", "gradient", ((f"norm {number(gradient)}",),)))
-    elif gradient is not None:
-        rows.append(Row("gradient", "gradient", grid(gradient) or ((shape_text(np.shape(gradient)),),)))
-    elif differentiated or not vertex.operation:
-        rows.append(Row("gradient", "gradient", ((NOT_COMPUTED,),)))
-    return rows
+    numbers = None if gradient is None or isinstance(gradient, float) else grid(gradient)
+    if numbers is not None:
+        yield Row("gradient", "gradient", numbers)
+    elif gradient is not None or differentiated or not vertex.operation:
+        yield Row("gradient", "gradient", ((_norm(gradient),),))
+
+
+def _norm(gradient: Array | float | None) -> str:
+    return NOT_COMPUTED if gradient is None else f"norm {number(np.linalg.norm(gradient))}"
 
 
 def _description(graph: Graph, vertex: Vertex) -> str:
@@ -204,9 +236,9 @@ def _description(graph: Graph, vertex: Vertex) -> str:
     return "\n".join(lines)
 
 
-def _group_box(graph: Graph, folding: Folding, index: int) -> Box:
+def _group_box(graph: Graph, folding: Folding, index: int, outputs: set[int]) -> Box:
     group = folding.groups[index]
-    kind: Kind = "output" if any(member in graph.outputs for member in group.members) else "module"
+    kind: Kind = "output" if index in outputs else "module"
     path = (*group.path, group.title) if group.module else group.path
     box = Box(index, kind, _labelled(group.title, path, folding) if group.module else group.title, path=group.path)
     parameters = dict.fromkeys(

@@ -11,6 +11,12 @@ from minigrad.tape import current
 from minigrad.tensor import Axes, Tensor, TensorLike, as_array
 
 
+def located(name: str) -> str:
+    """An operation as an error names it: with the module path, where there is one."""
+    path = current().path
+    return f"{name} in {path}" if path else name
+
+
 def shape_of(x: TensorLike) -> tuple[int, ...]:
     """The shape of a tensor, an array, a number or nested lists."""
     return tuple(x.shape) if isinstance(x, Tensor | np.ndarray) else np.shape(x)
@@ -20,6 +26,8 @@ def one_axis(name: str, shape: Sequence[int], axis: int) -> int:
     """`axis` counted from the front. Raises OutOfRangeError for one that `shape` does not have."""
     try:
         return int(normalize_axis_index(axis, len(shape)))
+    except TypeError as error:
+        raise DtypeError(f"{located(name)}: axis={axis!r} of shape {tuple(shape)}: an axis is an integer") from error
     except ValueError as error:
         raise _no_such_axis(name, shape, axis) from error
 
@@ -30,10 +38,14 @@ def all_axes(name: str, shape: Sequence[int], axis: Axes) -> tuple[int, ...]:
         return tuple(range(len(shape)))
     try:
         return tuple(int(i) for i in normalize_axis_tuple(axis, len(shape)))
+    except TypeError as error:
+        raise DtypeError(
+            f"{located(name)}: axis={axis!r} of shape {tuple(shape)}: axes are integers, or None for all"
+        ) from error
     except np.exceptions.AxisError as error:
         raise _no_such_axis(name, shape, axis) from error
     except ValueError as error:
-        raise ShapeError(f"{name}{_where()}: {tuple(shape)} with axis={axis}: {error}") from error
+        raise ShapeError(f"{located(name)}: {tuple(shape)} with axis={axis}: {error}") from error
 
 
 def kept_shape(shape: Sequence[int], axes: Sequence[int]) -> tuple[int, ...]:
@@ -45,16 +57,11 @@ def as_mask(name: str, mask: Any) -> np.ndarray[Any, np.dtype[np.bool_]]:
     """A locked boolean array. Raises TypeError for any other dtype: a mask says True where an element takes part."""
     array = as_array(mask.data if isinstance(mask, Tensor) else mask)
     if array.dtype != np.bool_:
-        raise DtypeError(f"{name}{_where()}: a mask is boolean, True = takes part; got {array.dtype}: write mask != 0")
+        raise DtypeError(f"{located(name)}: a mask is boolean, True = takes part; got {array.dtype}: write mask != 0")
     return array
 
 
 def _no_such_axis(name: str, shape: Sequence[int], axis: Any) -> OutOfRangeError:
     last = len(shape) - 1
     have = f"it has axes 0..{last} (or -{last + 1}..-1)" if shape else "it has no axes"
-    return OutOfRangeError(f"{name}{_where()}: axis={axis} of shape {tuple(shape)}: {have}")
-
-
-def _where() -> str:
-    path = current().path
-    return f" in {path}" if path else ""
+    return OutOfRangeError(f"{located(name)}: axis={axis} of shape {tuple(shape)}: {have}")

@@ -70,7 +70,11 @@ _where = Primitive(
     Rule(lambda g, out, condition, x, y: np.where(condition, g, 0), "condition"),
     Rule(lambda g, out, condition, x, y: np.where(condition, 0, g), "condition"),
 )  # fmt: skip
-_astype = Primitive("astype", lambda x, *, dtype: x.astype(dtype), "x in another dtype", Rule(lambda g, out, x, **_: g))
+_astype = Primitive(
+    "astype", lambda x, *, dtype: x.astype(dtype), "x in another dtype",
+    Rule(lambda g, out, x, *, dtype: g),
+    analytic=False,
+)  # fmt: skip
 
 
 def _power_forward(x: Array, *, exponent: Any) -> Array:
@@ -197,6 +201,8 @@ def minimum(x: TensorLike, y: TensorLike) -> Tensor:
 @answers(np.where)
 def where(condition: TensorLike, x: TensorLike, y: TensorLike) -> Tensor:
     """x where condition holds, y elsewhere, broadcast. dx = g where it holds, else 0; dy the other way round."""
+    if x.__class__ in PYTHON_NUMBERS and y.__class__ in PYTHON_NUMBERS:
+        x = Tensor(x)  # two weak numbers: not the condition but the default dtype says what they become
     return _where(condition, x, y)
 
 

@@ -27,7 +27,10 @@ def _add_rows(x: Array, rows: Array, shape: tuple[int, ...]) -> Array:
     out = np.zeros((shape[0], int(np.prod(shape[1:]))), x.dtype)
     places = rows.reshape(-1).astype(np.intp)
     places = np.where(places < 0, places + shape[0], places)
+    x = np.broadcast_to(x, rows.shape + shape[1:])
     if places.size:
+        if places.min() < 0:
+            raise IndexError(f"index {places.min() - shape[0]} is out of bounds for axis 0 with size {shape[0]}")
         order = np.argsort(places, kind="stable")
         ordered = places[order]
         starts = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))

@@ -3,10 +3,9 @@
 import numpy as np
 
 from minigrad.errors import ShapeError
-from minigrad.ops.axes import shape_of
+from minigrad.ops.axes import located, shape_of
 from minigrad.ops.shapes import reshape
 from minigrad.primitive import Primitive, Rule
-from minigrad.tape import current
 from minigrad.tensor import Tensor, TensorLike, answers, operations
 
 _matmul = Primitive(
@@ -26,8 +25,9 @@ def matmul(x: TensorLike, y: TensorLike) -> Tensor:
     if len(a) > 1 and len(b) > 1:
         return _matmul(x, y)
     if not a or not b:
-        where = f" in {current().path}" if current().path else ""
-        raise ShapeError(f"matmul{where}: {a} @ {b}: a matrix product needs at least one axis; use * for a number")
+        raise ShapeError(
+            f"{located('matmul')}: {a} @ {b}: a matrix product needs at least one axis; use * for a number"
+        )
     # A vector is a matrix of one row (on the left) or one column (on the right); that axis goes from the result.
     rows = reshape(x, (1, *a)) if len(a) == 1 else x
     columns = reshape(y, (*b, 1)) if len(b) == 1 else y

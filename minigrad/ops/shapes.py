@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from minigrad.errors import ShapeError
-from minigrad.ops.axes import all_axes, one_axis, shape_of
+from minigrad.ops.axes import all_axes, located, one_axis, shape_of
 from minigrad.primitive import Primitive, Rule
 from minigrad.tensor import Tensor, TensorLike, answers, operations
 
@@ -38,7 +38,7 @@ def _part(parts: Sequence[Any], axis: int, position: int) -> tuple[slice, ...]:
 @answers(np.reshape)
 def reshape(x: TensorLike, shape: int | Sequence[int]) -> Tensor:
     """The elements of x, in row order, in another shape; one size may be -1. dx = g in x's shape."""
-    sizes = (shape,) if isinstance(shape, int) else tuple(shape)
+    sizes = (int(shape),) if isinstance(shape, int | np.integer) else tuple(shape)
     old = shape_of(x)
     if -1 in sizes:
         rest = int(np.prod([size for size in sizes if size != -1]))
@@ -54,16 +54,16 @@ def transpose(x: TensorLike, axes: Sequence[int] | None = None) -> Tensor:
     shape = shape_of(x)
     order = tuple(reversed(range(len(shape)))) if axes is None else all_axes("transpose", shape, tuple(axes))
     if len(order) != len(shape):
-        raise ShapeError(f"transpose: axes={axes} must name each axis of {shape} once")
+        raise ShapeError(f"{located('transpose')}: axes={axes} must name each axis of {shape} once")
     return _transpose(x, axes=order)
 
 
 @answers(np.swapaxes)
-def swapaxes(x: TensorLike, first: int, second: int) -> Tensor:
+def swapaxes(x: TensorLike, axis1: int, axis2: int) -> Tensor:
     """x with two axes changed for each other."""
     shape = shape_of(x)
     order = list(range(len(shape)))
-    i, j = one_axis("swapaxes", shape, first), one_axis("swapaxes", shape, second)
+    i, j = one_axis("swapaxes", shape, axis1), one_axis("swapaxes", shape, axis2)
     order[i], order[j] = j, i
     return _transpose(x, axes=tuple(order))
 
@@ -72,7 +72,7 @@ def swapaxes(x: TensorLike, first: int, second: int) -> Tensor:
 def expand_dims(x: TensorLike, axis: int | tuple[int, ...]) -> Tensor:
     """x with new axes of size 1 at the positions `axis` of the result."""
     shape = shape_of(x)
-    count = 1 if isinstance(axis, int) else len(axis)
+    count = len(axis) if isinstance(axis, tuple | list) else 1
     new = all_axes("expand_dims", (1,) * (len(shape) + count), axis)
     sizes = iter(shape)
     return _reshape(x, shape=tuple(1 if i in new else next(sizes) for i in range(len(shape) + count)))
@@ -85,21 +85,23 @@ def squeeze(x: TensorLike, axis: int | tuple[int, ...] | None = None) -> Tensor:
     gone = tuple(i for i, size in enumerate(shape) if size == 1) if axis is None else all_axes("squeeze", shape, axis)
     for i in gone:
         if shape[i] != 1:
-            raise ShapeError(f"squeeze: axis {i} of {shape} has size {shape[i]}; only an axis of size 1 can go")
+            raise ShapeError(
+                f"{located('squeeze')}: axis {i} of {shape} has size {shape[i]}; only an axis of size 1 can go"
+            )
     return _reshape(x, shape=tuple(size for i, size in enumerate(shape) if i not in gone))
 
 
 @answers(np.broadcast_to)
 def broadcast_to(x: TensorLike, shape: int | Sequence[int]) -> Tensor:
     """x repeated along new or size-1 axes up to `shape`. dx = g summed over these axes."""
-    return _broadcast_to(x, shape=(shape,) if isinstance(shape, int) else tuple(shape))
+    return _broadcast_to(x, shape=(int(shape),) if isinstance(shape, int | np.integer) else tuple(shape))
 
 
 @answers(np.concatenate)
 def concatenate(parts: Sequence[TensorLike], axis: int = 0) -> Tensor:
     """The parts joined along `axis`. Each part's gradient is its slice of g."""
     if not len(parts):
-        raise ShapeError("concatenate: there is nothing to join")
+        raise ShapeError(f"{located('concatenate')}: there is nothing to join")
     return _concatenate(*parts, axis=one_axis("concatenate", shape_of(parts[0]), axis))
 
 

@@ -185,8 +185,12 @@ class AdamW(Adam):
 
 
 def clip_grad_norm(parameters: Iterable[Tensor], max_norm: float) -> float:
-    """Scale all gradients so that their joint Euclidean norm is at most `max_norm`; returns the norm before that."""
-    graded = [parameter for parameter in parameters if parameter.grad is not None]
+    """Scale all gradients so that their joint Euclidean norm is at most `max_norm`; returns the norm before that.
+
+    A parameter counts once, however often it is listed.
+    """
+    each = {id(parameter): parameter for parameter in parameters}.values()
+    graded = [parameter for parameter in each if parameter.grad is not None]
     total = math.sqrt(sum(float(np.vdot(p.grad.data, p.grad.data)) for p in graded if p.grad is not None))
     if total > max_norm:
         for parameter in graded:

@@ -11,7 +11,7 @@ from minigrad.ops.axes import as_mask, shape_of
 from minigrad.ops.elementwise import where
 from minigrad.ops.neural.softmax import largest, softmax
 from minigrad.ops.products import matmul
-from minigrad.ops.shapes import swapaxes
+from minigrad.ops.shapes import broadcast_to, swapaxes
 from minigrad.primitive import Fused
 from minigrad.tape import Array, current
 from minigrad.tensor import Tensor, TensorLike
@@ -19,18 +19,22 @@ from minigrad.tensor import Tensor, TensorLike
 
 def _definition(query: Tensor, key: Tensor, value: Tensor, *, mask: Array | None) -> Tensor:
     if mask is not None:
-        key = where(_seen(mask, key.shape), key, 0.0)
-        value = where(_seen(mask, value.shape), value, 0.0)
+        query = where(_live(mask, query.shape, -1), query, 0.0)
+        key = where(_live(mask, key.shape, -2), key, 0.0)
+        value = where(_live(mask, value.shape, -2), value, 0.0)
     scores = matmul(query, swapaxes(key, -1, -2)) * (1 / math.sqrt(query.shape[-1]))
+    if mask is not None and scores.shape != (shape := np.broadcast_shapes(mask.shape, scores.shape)):
+        scores = broadcast_to(scores, shape)
     return matmul(softmax(scores, axis=-1, where=mask), value)
 
 
-def _seen(mask: Array, content: Sequence[int]) -> Array:
-    """Which rows of keys or values of shape `content` (..., T_k, D) some query may attend to: boolean, (..., T_k, 1).
+def _live(mask: Array, content: Sequence[int], other: int) -> Array:
+    """Which rows of `content` (..., T, D) take part at all: boolean, (..., T, 1).
 
-    What every query is forbidden to see is replaced by 0 before the products, since 0 times inf would be NaN.
+    other: the mask's axis that is not the content's: -2 for keys and values, which some query must see; -1 for queries,
+        which must see some key. Rows that take no part are replaced by 0 before the products: 0 times inf is NaN.
     """
-    rows = np.any(np.atleast_2d(mask), axis=-2)  # (..., T_k)
+    rows = np.any(np.atleast_2d(mask), axis=other)  # (..., T)
     missing = rows.ndim - (len(content) - 1)
     if missing > 0:
         rows = np.any(rows, axis=tuple(range(missing)))
@@ -40,16 +44,16 @@ def _seen(mask: Array, content: Sequence[int]) -> Array:
     return np.expand_dims(np.any(rows, axis=shared, keepdims=True), -1)
 
 
-def _visible(content: Array, mask: Array | None) -> Array:
-    """Keys or values, with 0 for what no query may see."""
+def _visible(content: Array, mask: Array | None, other: int = -2) -> Array:
+    """Keys or values with 0 for what no query may see; with `other` -1, queries with 0 for those that see nothing."""
     if mask is None:
         return content
-    seen = _seen(mask, content.shape)
-    return content if seen.all() else np.where(seen, content, np.zeros((), content.dtype))
+    live = _live(mask, content.shape, other)
+    return content if live.all() else np.where(live, content, np.zeros((), content.dtype))
 
 
 def _forward(query: Array, key: Array, value: Array, *, mask: Array | None) -> tuple[Array, Array]:
-    pattern = (query * (1 / math.sqrt(query.shape[-1]))) @ _visible(key, mask).swapaxes(-1, -2)
+    pattern = (_visible(query, mask, -1) * (1 / math.sqrt(query.shape[-1]))) @ _visible(key, mask).swapaxes(-1, -2)
     if mask is not None:
         shape = np.broadcast_shapes(mask.shape, pattern.shape)
         if pattern.shape != shape:
@@ -71,7 +75,7 @@ def _backward(
     dscores -= np.einsum("...i,...i->...", dscores, pattern)[..., None]
     dscores *= pattern
     dscores *= 1 / math.sqrt(query.shape[-1])
-    return dscores @ _visible(key, mask), dscores.swapaxes(-1, -2) @ query, dvalue
+    return dscores @ _visible(key, mask), dscores.swapaxes(-1, -2) @ _visible(query, mask, -1), dvalue
 
 
 _attention = Fused(
@@ -95,6 +99,8 @@ def attention(query: TensorLike, key: TensorLike, value: TensorLike, mask: Any =
     try:
         if min(map(len, shapes)) < 2:
             raise ValueError("each needs at least the axes (T, D)")
+        if not q[-1]:
+            raise ValueError("D_h, the size of a query and a key, must be at least 1")
         if q[-1] != k[-1] or k[-2] != v[-2]:
             raise ValueError(f"sizes {q[-1]} and {k[-1]}, lengths {k[-2]} and {v[-2]}")
         scores = (*np.broadcast_shapes(q[:-2], k[:-2], v[:-2]), q[-2], k[-2])

@@ -3,11 +3,11 @@
 import numpy as np
 
 from minigrad.errors import ShapeError
-from minigrad.ops.axes import as_mask, shape_of
+from minigrad.ops.axes import as_mask, located, shape_of
 from minigrad.ops.buffers import add_into
 from minigrad.ops.products import matmul
 from minigrad.primitive import Fused
-from minigrad.tape import Array, current
+from minigrad.tape import Array
 from minigrad.tensor import Tensor, TensorLike
 
 
@@ -47,9 +47,8 @@ def linear(x: TensorLike, weight: TensorLike, bias: TensorLike | None = None) ->
     a, w = shape_of(x), shape_of(weight)
     b = None if bias is None else shape_of(bias)
     if len(w) != 2 or not a or a[-1] != w[0] or (b is not None and b != w[1:]):
-        where = f" in {current().path}" if current().path else ""
         raise ShapeError(
-            f"linear{where}: x {a}, weight {w}, bias {b}: x must end in the weight's first size, "
+            f"{located('linear')}: x {a}, weight {w}, bias {b}: x must end in the weight's first size, "
             "and bias must have its second"
         )
     return _linear(x, weight) if bias is None else _linear(x, weight, bias)
@@ -60,8 +59,8 @@ def _dropout_definition(x: Tensor, *, keep: Array, scale: float) -> Tensor:
 
 
 def _dropout_forward(x: Array, *, keep: Array, scale: float) -> tuple[Array, None]:
-    out = np.asarray(x * keep)
-    out *= scale
+    out = np.asarray(x * scale)
+    out *= keep
     return out, None
 
 
@@ -81,8 +80,8 @@ def dropout(x: TensorLike, keep: Array, rate: float) -> Tensor:
     Source: Srivastava et al. 2014; the paper, section 5.4.
     """
     if not 0 <= rate < 1:
-        raise ValueError(f"dropout: rate must be in [0, 1), not {rate}")
+        raise ShapeError(f"{located('dropout')}: rate must be in [0, 1), not {rate}")
     mask = as_mask("dropout", keep)
     if mask.shape != shape_of(x):
-        raise ShapeError(f"dropout: the mask's shape {mask.shape} must be x's, {shape_of(x)}")
+        raise ShapeError(f"{located('dropout')}: the mask's shape {mask.shape} must be x's, {shape_of(x)}")
     return _dropout(x, keep=mask, scale=1 / (1 - rate))

@@ -5,7 +5,7 @@ from typing import Any, Literal
 import numpy as np
 
 from minigrad.errors import DtypeError, OutOfRangeError, ShapeError
-from minigrad.ops.axes import shape_of
+from minigrad.ops.axes import located, shape_of
 from minigrad.ops.elementwise import where
 from minigrad.ops.neural.softmax import largest, log_softmax
 from minigrad.primitive import Fused
@@ -41,34 +41,37 @@ def _rows(logits: Array, targets: Array, counted: Array) -> Array:
 
 def _forward(
     logits: Array, *, targets: Array, counted: Array, smoothing: float, reduction: Reduction
-) -> tuple[Array, Array]:
+) -> tuple[Array, tuple[Array, Array]]:
     rows = _rows(logits, targets, counted)
-    shifted = rows - largest(rows, -1, None)
-    log_sum = np.log(np.exp(shifted).sum(axis=-1))
+    top = largest(rows, -1, None)
+    shifted = rows - top
+    total = np.exp(shifted).sum(axis=-1)
+    log_sum = np.log(total)
     losses = log_sum - shifted[np.arange(targets.size), targets.reshape(-1)]
     if smoothing:
         losses = (1 - smoothing) * losses + smoothing * (log_sum - shifted.mean(axis=-1))
     losses = np.where(counted.reshape(-1), losses, np.zeros((), losses.dtype))
-    # log of the sum of exp of the rows themselves, from which backward has the probabilities without another pass
-    residual = (rows - shifted)[:, :1] + log_sum[:, None]
     if reduction == "none":
-        return losses.reshape(targets.shape), residual
-    total = losses.sum()
-    return np.asarray(total if reduction == "sum" else total / _count(counted), dtype=losses.dtype), residual
+        return losses.reshape(targets.shape), (top, total)
+    loss = losses.sum()
+    return np.asarray(loss if reduction == "sum" else loss / _count(counted), dtype=losses.dtype), (top, total)
 
 
 def _backward(
-    g: Array, out: Array, residual: Array, logits: Array, *,
+    g: Array, out: Array, residuals: tuple[Array, Array], logits: Array, *,
     targets: Array, counted: Array, smoothing: float, reduction: Reduction,
 ) -> tuple[Array]:  # fmt: skip
     """dlogits = (p - (1 - e) onehot - e / V) * g, with g shared out by the reduction; 0 in rows that do not count."""
-    probabilities = np.exp(_rows(logits, targets, counted) - residual)
-    probabilities[np.arange(targets.size), targets.reshape(-1)] -= 1 - smoothing
+    top, total = residuals
+    each = g.reshape(-1, 1) if reduction == "none" else g / _count(counted) if reduction == "mean" else g
+    share = np.where(counted.reshape(-1, 1), each, np.zeros((), total.dtype))
+    dlogits = np.asarray(_rows(logits, targets, counted) - top)
+    np.exp(dlogits, out=dlogits)
+    dlogits *= share / total[:, None]  # p * share
+    dlogits[np.arange(targets.size), targets.reshape(-1)] -= (1 - smoothing) * share[:, 0]
     if smoothing:
-        probabilities -= smoothing / logits.shape[-1]
-    share = g.reshape(-1, 1) if reduction == "none" else g / _count(counted) if reduction == "mean" else g
-    probabilities *= np.where(counted.reshape(-1, 1), share, np.zeros((), probabilities.dtype))
-    return (probabilities.reshape(logits.shape),)
+        dlogits -= (smoothing / logits.shape[-1]) * share
+    return (dlogits.reshape(logits.shape),)
 
 
 _cross_entropy = Fused(
@@ -95,22 +98,23 @@ def cross_entropy(
     shape = shape_of(logits)
     labels = as_array(targets.data if isinstance(targets, Tensor) else targets)
     if labels.dtype.kind not in "iu":
-        raise DtypeError(f"cross_entropy: targets are class indices, integers, not {labels.dtype}")
+        raise DtypeError(f"{located('cross_entropy')}: targets are class indices, integers, not {labels.dtype}")
     if not shape or labels.shape != shape[:-1]:
         raise ShapeError(
-            f"cross_entropy: logits {shape}, targets {labels.shape}: targets must have the shape {shape[:-1]}"
+            f"{located('cross_entropy')}: logits {shape}, targets {labels.shape}: "
+            f"targets must have the shape {shape[:-1]}"
         )
     if not 0 <= label_smoothing <= 1:
-        raise ValueError(f"cross_entropy: label_smoothing must be in [0, 1], not {label_smoothing}")
+        raise ShapeError(f"{located('cross_entropy')}: label_smoothing must be in [0, 1], not {label_smoothing}")
     if reduction not in ("mean", "sum", "none"):
-        raise ValueError(f"cross_entropy: reduction is 'mean', 'sum' or 'none', not {reduction!r}")
+        raise ShapeError(f"{located('cross_entropy')}: reduction is 'mean', 'sum' or 'none', not {reduction!r}")
     counted = np.ones(labels.shape, bool) if ignore_index is None else np.asarray(labels != ignore_index)
     outside = counted & ((labels < 0) | (labels >= shape[-1]))
     if outside.any():
         position = tuple(int(i) for i in np.argwhere(outside)[0])
         raise OutOfRangeError(
-            f"cross_entropy: target {labels[position]} at {position} is not one of the {shape[-1]} classes "
-            "(0 and up); is it padding, and ignore_index not set?"
+            f"{located('cross_entropy')}: target {labels[position]} at {position} is not one of the {shape[-1]} "
+            "classes (0 and up); is it padding, and ignore_index not set?"
         )
     safe = as_array(np.where(counted, labels, 0).astype(np.intp))
     return _cross_entropy(

@@ -5,11 +5,11 @@ from typing import Any
 import numpy as np
 
 from minigrad.errors import ShapeError
-from minigrad.ops.axes import shape_of
+from minigrad.ops.axes import located, shape_of
 from minigrad.ops.buffers import add_into
 from minigrad.ops.elementwise import add, multiply, sqrt
 from minigrad.primitive import Fused
-from minigrad.tape import Array, current
+from minigrad.tape import Array
 from minigrad.tensor import Tensor, TensorLike
 
 
@@ -61,8 +61,7 @@ def layer_norm(
     shape = shape_of(x)
     sizes = [shape_of(p) for p in (gain, bias) if p is not None]
     if not shape or not shape[-1] or any(size != shape[-1:] for size in sizes):
-        where = f" in {current().path}" if current().path else ""
         raise ShapeError(
-            f"layer_norm{where}: x {shape}, gain and bias {sizes}: they must have the size of x's last axis"
+            f"{located('layer_norm')}: x {shape}, gain and bias {sizes}: they must have the size of x's last axis"
         )
     return _layer_norm(x, 1.0 if gain is None else gain, 0.0 if bias is None else bias, eps=eps)

@@ -91,7 +91,9 @@ _log_softmax = Fused(
 
 def _logsumexp_definition(x: Tensor, *, axis: tuple[int, ...], keepdims: bool, kept: Any, where: Any) -> Tensor:
     e, top = _exponentials(x, axis, where)
-    total = e.sum(axis, keepdims=True).log() + top
+    some = e.sum(axis, keepdims=True)
+    none = some == 0
+    total = where_else(none, -np.inf, where_else(none, 1.0, some).log() + top)
     return total if keepdims else total.reshape(tuple(s for i, s in enumerate(kept) if i not in axis))
 
 

@@ -1,0 +1,98 @@
+"""config.toml: what is written is what is read, and anything else is named."""
+
+from dataclasses import fields, replace
+
+import pytest
+
+from transformer.tasks import TASKS
+from transformer.training.config import TrainingConfig, configure, load_config, save_config
+from transformer.training.errors import RunError
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_every_tasks_recipe_comes_back_from_toml(tmp_path, name):
+    config = configure(TASKS[name], seed=7, steps=3)
+    save_config(config, tmp_path / "config.toml")
+    assert load_config(tmp_path / "config.toml") == config
+    assert (config.training.seed, config.training.steps) == (7, 3)
+
+
+def test_a_recipe_gives_its_peak_rate_at_the_end_of_warmup():
+    import minigrad as mg
+
+    task = TASKS["copy"]
+    config = configure(task)
+    rate = mg.optim.warmup(config.model.d_model, config.training.warmup, config.training.rate_factor)
+    assert rate(task.recipe.warmup) == pytest.approx(task.recipe.peak_rate)
+
+
+def test_every_value_is_kept_exactly(tmp_path, tiny_config):
+    awkward = replace(tiny_config, training=replace(tiny_config.training, rate_factor=1 / 3, clip_norm=float("inf")))
+    save_config(awkward, tmp_path / "config.toml")
+    assert load_config(tmp_path / "config.toml") == awkward
+
+
+def edited(tmp_path, config, old, new):
+    path = tmp_path / "config.toml"
+    save_config(config, path)
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "complaint"),
+    [
+        ("steps = 12\n", "", "the key training.steps is missing"),
+        ("steps = 12\n", "steps = 12\nstep = 3\n", "unknown key training.step "),
+        ("d_model = 8\n", "", "the key model.d_model is missing"),
+        ('task = "copy"\n', "", "the key task is missing"),
+        ('task = "copy"\n', "task = 3\n", "task must be a name"),
+        ('task = "copy"\n', 'task = "copy"\nextra = 1\n', "unknown key extra"),
+        ("steps = 12\n", "steps = 12.5\n", "training.steps must be of type int"),
+        ("steps = 12\n", "steps = true\n", "training.steps must be of type int"),
+        ("steps = 12\n", 'steps = "12"\n', "training.steps must be of type int"),
+        ("steps = 12\n", "steps = 0\n", "steps must be at least 1"),
+        ("rate_factor = 1.0\n", "rate_factor = nan\n", "nan"),
+        ("heads = 2\n", "heads = 3\n", "8.*3|3.*8"),
+        ("steps = 12\n", "steps = = 12\n", "not a TOML file"),
+    ],
+)
+def test_what_is_wrong_is_named_in_one_line(tmp_path, tiny_config, old, new, complaint):
+    path = edited(tmp_path, tiny_config, old, new)
+    with pytest.raises(RunError, match=complaint) as caught:
+        load_config(path)
+    assert str(caught.value).startswith(str(path))
+    assert "\n" not in str(caught.value)
+
+
+def test_a_whole_number_may_stand_for_a_float(tmp_path, tiny_config):
+    assert load_config(edited(tmp_path, tiny_config, "rate_factor = 1.0", "rate_factor = 1")) == tiny_config
+
+
+def test_sections_must_be_tables_and_the_file_must_be_there_and_be_text(tmp_path):
+    path = tmp_path / "config.toml"
+    with pytest.raises(RunError, match="No such file"):
+        load_config(path)
+    path.write_bytes(b"\xff\xfe")
+    with pytest.raises(RunError, match="not a TOML file"):
+        load_config(path)
+    path.write_text('task = "copy"\nmodel = 1\ntraining = 2\n')
+    with pytest.raises(RunError, match=r"\[model\] must be a table"):
+        load_config(path)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        *({field.name: 0} for field in fields(TrainingConfig) if field.name in ("steps", "warmup", "batch_size")),
+        {"rate_factor": 0.0},
+        {"clip_norm": -1.0},
+        {"label_smoothing": 1.0},
+        {"seed": -1},
+    ],
+)
+def test_settings_without_sense_are_refused(changes):
+    with pytest.raises(ValueError, match=next(iter(changes))):
+        TrainingConfig(**({"steps": 1, "warmup": 1, "rate_factor": 1.0} | changes))

@@ -1,0 +1,159 @@
+"""Run folders: made once, opened with suspicion, found again."""
+
+import json
+import os
+
+import numpy as np
+import pytest
+
+import minigrad as mg
+from minigrad.errors import CheckpointError
+from transformer.tasks import get_task
+from transformer.training.errors import RunError
+from transformer.training.loop import train
+from transformer.training.progress import Silent
+from transformer.training.run import create_run, free_path, newest_run, open_run
+from transformer.training.state import load_state
+
+COPY = get_task("copy")
+
+
+def test_a_run_comes_back(make_run):
+    run = make_run()
+    assert open_run(run.path) == run
+
+
+def test_nothing_is_overwritten(tmp_path, make_run, tiny_config):
+    run = make_run()
+    with pytest.raises(RunError, match=r"run exists: pick another --out, or go on with --resume .*run$"):
+        create_run(run.path, tiny_config, COPY)
+    (tmp_path / "file").write_text("mine")
+    with pytest.raises(RunError, match=r"file exists: pick another --out$"):
+        create_run(tmp_path / "file", tiny_config, COPY)
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "thesis.txt").write_text("mine")
+    with pytest.raises(RunError, match=r"full exists: pick another --out$"):
+        create_run(tmp_path / "full", tiny_config, COPY)
+    assert (tmp_path / "file").read_text() == (tmp_path / "full" / "thesis.txt").read_text() == "mine"
+
+
+def test_an_empty_folder_may_be_used_and_parents_are_made(tmp_path, tiny_config):
+    (tmp_path / "empty").mkdir()
+    create_run(tmp_path / "empty", tiny_config, COPY)
+    create_run(tmp_path / "a" / "b", tiny_config, COPY)
+
+
+@pytest.mark.parametrize("name", ["file/run", "nul\0byte", "x" * 300])
+def test_a_place_that_cannot_be_written_is_one_clear_line(tmp_path, tiny_config, name):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(RunError, match="can't be written") as caught:
+        create_run(tmp_path / name, tiny_config, COPY)
+    assert "\n" not in str(caught.value)
+
+
+def test_the_next_free_name(tmp_path):
+    assert free_path("copy", tmp_path) == tmp_path / "copy"
+    (tmp_path / "copy").mkdir()
+    (tmp_path / "copy-2").write_text("")
+    assert free_path("copy", tmp_path) == tmp_path / "copy-3"
+    assert free_path("copy", tmp_path / "runs") == tmp_path / "runs" / "copy"
+
+
+def test_the_newest_trained_run_of_a_task_is_found(tmp_path):
+    assert newest_run("copy", tmp_path / "none") is None
+    for age, name in enumerate(["copy-2", "copy", "copy-10", "copyright", "copy-3"]):
+        (tmp_path / name).mkdir()
+        if name != "copy-3":  # never trained
+            (tmp_path / name / "best.safetensors").write_text("")
+            os.utime(tmp_path / name / "best.safetensors", (0, 1000 - age))
+    assert newest_run("copy", tmp_path) == tmp_path / "copy-2"
+    os.utime(tmp_path / "copy-10" / "best.safetensors", (0, 2000))
+    assert newest_run("copy", tmp_path) == tmp_path / "copy-10"
+
+
+def test_the_best_weights_are_the_model(make_run):
+    run = make_run()
+    train(run, Silent())
+    weights = mg.load(run.best_file)
+    for name, array in run.load_model().state_dict().items():
+        np.testing.assert_array_equal(array, weights[name])
+
+
+def test_what_is_no_run_is_refused(tmp_path):
+    with pytest.raises(RunError, match="there is no such run"):
+        open_run(tmp_path / "missing")
+    with pytest.raises(RunError, match=r"config\.toml is missing"):
+        open_run(tmp_path)
+    (tmp_path / "file").write_text("")
+    with pytest.raises(RunError, match="not a run folder, but a file"):
+        open_run(tmp_path / "file")
+
+
+@pytest.mark.parametrize(
+    ("file", "content", "complaint"),
+    [
+        ("source_vocabulary.json", None, "source_vocabulary.json"),
+        ("source_vocabulary.json", "{", r"source_vocabulary\.json: not a vocabulary"),
+        ("target_vocabulary.json", json.dumps({"a": 1}), r"target_vocabulary\.json: not a vocabulary"),
+        ("config.toml", "", "the key model is missing"),
+        ("config.toml", 'task = "cpoy"', "is missing"),
+    ],
+)
+def test_broken_files_are_named(make_run, file, content, complaint):
+    run = make_run()
+    (run.path / file).unlink()
+    if content is not None:
+        (run.path / file).write_text(content)
+    with pytest.raises(RunError, match=complaint):
+        open_run(run.path)
+
+
+def test_an_unknown_task_and_a_vocabulary_of_another_size_are_named(make_run):
+    run = make_run()
+    text = run.config_file.read_text()
+    run.config_file.write_text(text.replace('"copy"', '"cpoy"'))
+    with pytest.raises(RunError, match="no task 'cpoy'"):
+        open_run(run.path)
+    run.config_file.write_text(text.replace("source_vocab = 24", "source_vocab = 25"))
+    with pytest.raises(RunError, match=r"the source vocabulary has 24 tokens, config\.toml says 25"):
+        open_run(run.path)
+
+
+def test_missing_torn_and_foreign_weights_are_named(make_run):
+    run = make_run()
+    with pytest.raises(RunError, match="has no trained weights yet"):
+        run.load_model()
+    mg.save(run.best_file, {"a": np.ones(3)})
+    with pytest.raises(RunError, match=r"best\.safetensors: the weights do not fit"):
+        run.load_model()
+    run.best_file.write_bytes(b"torn")
+    with pytest.raises(CheckpointError, match=r"best\.safetensors: cut short"):
+        run.load_model()
+
+
+def test_a_state_and_weights_are_not_taken_for_one_another(make_run):
+    run = make_run()
+    train(run, Silent())
+    best, last = run.best_file.read_bytes(), run.last_file.read_bytes()
+    run.best_file.write_bytes(last)
+    with pytest.raises(RunError, match="holds a training state"):
+        run.load_model()
+    run.last_file.write_bytes(best)
+    with pytest.raises(RunError, match="holds no training state"):
+        train(run, Silent())
+
+
+def test_a_state_with_a_broken_record_or_another_optimisers_memory_is_named(make_run):
+    from minigrad.checkpoint import read_metadata
+
+    run = make_run()
+    train(run, Silent())
+    arrays, notes = mg.load(run.last_file), read_metadata(run.last_file)
+    model = run.load_model()
+    optimizer = mg.optim.Adam(model.parameters(), lr=1.0)
+    mg.save(run.last_file, arrays, notes | {"state": '{"step": "x"}'})
+    with pytest.raises(RunError, match="the record of where training stood is broken"):
+        load_state(run.last_file, model, optimizer)
+    mg.save(run.last_file, {name: a for name, a in arrays.items() if name != "optimizer.mean"}, notes)
+    with pytest.raises(RunError, match="the optimiser's state does not fit"):
+        load_state(run.last_file, model, optimizer)

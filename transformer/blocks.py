@@ -1,0 +1,222 @@
+"""A model's recorded operations as the blocks of the paper's figure 1, and the arrows between them.
+
+Nothing is assumed of how blocks are joined: a block is what one module did without interruption, an arrow is where an
+operation of one block took the output of another's. So residual connections, Q, K and V, and the encoder's way into
+the decoder are found, and a pre-norm model gives other blocks and arrows than the paper's.
+"""
+
+from dataclasses import dataclass, field, replace
+from itertools import groupby
+from typing import Literal
+
+from minigrad.drawing import Graph, Vertex
+
+Kind = Literal[
+    "embedding", "position", "attention", "masked", "feed_forward", "add_norm", "norm", "add", "linear", "softmax",
+    "other",
+]  # fmt: skip
+Stack = Literal["encoder", "decoder"]
+Unit = tuple[str, ...]
+
+ROLES = {"query": "Q", "key": "K", "value": "V"}
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """One box of the figure.
+
+    number: the place of its first operation in the graph, which orders blocks. name: its module's last name.
+    layer: which of the stack's layers it is in, None outside. shape: of its output. operations: how many it has.
+    """
+
+    number: int
+    kind: Kind
+    name: str
+    path: str
+    stack: Stack
+    layer: int | None
+    shape: tuple[int, ...]
+    operations: int
+
+
+@dataclass(frozen=True, slots=True)
+class Arrow:
+    """From the block numbered `source` to `target`; roles: "QKV" or part of it, where an attention takes it."""
+
+    source: int
+    target: int
+    roles: str
+    shape: tuple[int, ...]
+
+
+@dataclass(slots=True)
+class Run:
+    """Consecutive layers of equal structure: the first's number, and how many."""
+
+    stack: Stack
+    first: int
+    count: int
+
+
+@dataclass(slots=True)
+class Blocks:
+    """The blocks of a model in order, their arrows, and its layers in runs of equal ones."""
+
+    blocks: dict[int, Block]
+    arrows: list[Arrow]
+    runs: list[Run] = field(default_factory=list)
+
+    def column(self, stack: Stack) -> list[Block]:
+        """The blocks of one stack and of what stands below and above it, in order."""
+        return [block for block in self.blocks.values() if block.stack == stack]
+
+
+def find_blocks(graph: Graph) -> Blocks:
+    """The blocks of the graph of softmax(logits), every layer on its own."""
+    owner = _pieces(graph)
+    members: dict[int, list[int]] = {}
+    for index, number in owner.items():
+        members.setdefault(number, []).append(index)
+    blocks = {number: _block(graph, number, inside) for number, inside in sorted(members.items())}
+    found: dict[tuple[int, int], Arrow] = {}
+    for index, number in owner.items():
+        vertex = graph.vertices[index]
+        for operand in vertex.operands:
+            source = owner.get(operand.source) if operand.source is not None else None
+            if source is None or source == number:
+                continue
+            arrow = found.setdefault((source, number), Arrow(source, number, "", operand.shape))
+            role = _role(vertex.path, blocks[number])
+            if role not in arrow.roles:
+                roles = "".join(sorted(arrow.roles + role, key="QKV".index))
+                found[source, number] = replace(arrow, roles=roles)
+    return Blocks(blocks, list(found.values()))
+
+
+def fold(whole: Blocks) -> Blocks:
+    """The same with each run of consecutive layers that are built alike drawn once, as its first layer."""
+    runs: list[Run] = []
+    stands: dict[int, int] = {}  # block -> the block drawn for it
+    for stack in ("encoder", "decoder"):
+        layers = _layers(whole.column(stack))
+        for _, group in groupby(layers, key=lambda layer: _structure(whole, layers[layer])):
+            alike = list(group)
+            runs.append(Run(stack, alike[0], len(alike)))
+            for layer in alike:
+                stands |= {
+                    block.number: first.number for block, first in zip(layers[layer], layers[alike[0]], strict=True)
+                }
+    run_of = {(run.stack, layer): run.first for run in runs for layer in range(run.first, run.first + run.count)}
+    blocks = {number: block for number, block in whole.blocks.items() if stands.get(number, number) == number}
+    arrows: dict[Arrow, None] = {}
+    for arrow in whole.arrows:
+        one, two = whole.blocks[arrow.source], whole.blocks[arrow.target]
+        if one.stack == two.stack and None not in (one.layer, two.layer) and one.layer != two.layer:
+            assert one.layer is not None
+            assert two.layer is not None
+            if run_of[one.stack, one.layer] == run_of[two.stack, two.layer]:
+                continue  # from one layer to its equal: that is what "×N" says
+        source, target = (stands.get(number, number) for number in (arrow.source, arrow.target))
+        arrows[replace(arrow, source=source, target=target)] = None
+    return Blocks(blocks, list(arrows), runs)
+
+
+def _pieces(graph: Graph) -> dict[int, int]:
+    """For each operation the number of its block: operations of one module that are joined without leaving it."""
+    head: dict[int, int] = {}
+
+    def find(index: int) -> int:
+        while head[index] != index:
+            index = head[index]
+        return index
+
+    for index, vertex in enumerate(graph.vertices):
+        if not vertex.operation:
+            continue
+        head[index] = index
+        for operand in vertex.operands:
+            source = operand.source
+            if source is not None and source in head and unit(graph.vertices[source]) == unit(vertex):
+                one, two = sorted((find(source), find(index)))
+                head[two] = one
+    return {index: find(index) for index in head}
+
+
+def unit(vertex: Vertex) -> Unit:
+    """The module that is one box of the figure: ("encoder", "layers", "0", "self_attention"), ("output",), ..."""
+    parts = tuple(vertex.path.split(".")) if vertex.path else (vertex.operation,)
+    if parts[0] in ("encoder", "decoder"):
+        return parts[:4] if parts[1:2] == ("layers",) else parts[:2]
+    return parts[:1]
+
+
+def _block(graph: Graph, number: int, members: list[int]) -> Block:
+    vertices = [graph.vertices[index] for index in members]
+    where = unit(vertices[0])
+    layer = int(where[2]) if len(where) > 2 else None
+    stack: Stack = "encoder" if where[0] in ("encoder", "source_embedding", "source_positions") else "decoder"
+    kind = _kind(where, vertices)
+    return Block(number, kind, where[-1], ".".join(where), stack, layer, vertices[-1].shape, len(members))
+
+
+def _kind(where: Unit, vertices: list[Vertex]) -> Kind:
+    name = where[-1].partition("#")[0]
+    if name.endswith("attention"):
+        return "masked" if any(_hides_by_place(vertex) for vertex in vertices) else "attention"
+    if name.endswith("norm"):
+        return _norm_kind(".".join(where), vertices)
+    for ending, kind in _NAMED.items():
+        if name.endswith(ending):
+            return kind
+    return "other"
+
+
+_NAMED: dict[str, Kind] = {
+    "embedding": "embedding",
+    "positions": "position",
+    "feed_forward": "feed_forward",
+    "output": "linear",
+    "softmax": "softmax",
+}
+
+
+def _norm_kind(path: str, vertices: list[Vertex]) -> Kind:
+    """What a norm module did in one piece: normalised, added the residual, or both."""
+    own = {vertex.operation for vertex in vertices if vertex.path == path}
+    below = {vertex.path.removeprefix(f"{path}.").partition(".")[0] for vertex in vertices if vertex.path != path}
+    adds, normalises = "add" in own, bool(own - {"add", "dropout"} or below - {"dropout"})
+    if adds:
+        return "add_norm" if normalises else "add"
+    return "norm"
+
+
+def _hides_by_place(vertex: Vertex) -> bool:
+    """Whether an attention's mask differs from one query to the next, as a causal mask does and padding's does not."""
+    shape: tuple[int, ...] = getattr(vertex.params.get("mask"), "shape", ())
+    return len(shape) > 1 and shape[-2] > 1
+
+
+def _role(path: str, block: Block) -> str:
+    if block.kind not in ("attention", "masked"):
+        return ""
+    below = path.removeprefix(block.path).split(".")
+    return ROLES.get(below[1], "") if len(below) > 1 else ""
+
+
+def _layers(column: list[Block]) -> dict[int, list[Block]]:
+    layers: dict[int, list[Block]] = {}
+    for block in column:
+        if block.layer is not None:
+            layers.setdefault(block.layer, []).append(block)
+    return layers
+
+
+def _structure(whole: Blocks, layer: list[Block]) -> object:
+    """How a layer is built: its blocks, and where each gets its inputs; equal for layers that would be drawn alike."""
+    place = {block.number: position for position, block in enumerate(layer)}
+
+    def origin(number: int) -> int | str:
+        return place.get(number, "below" if whole.blocks[number].stack == layer[0].stack else "other stack")
+
+    taken = {(origin(a.source), place[a.target], a.roles, a.shape) for a in whole.arrows if a.target in place}
+    return [(block.kind, block.name, block.shape, block.operations) for block in layer], taken

@@ -1,0 +1,141 @@
+"""What a run does, as data: the file config.toml, written once and read back by whoever resumes or judges the run."""
+
+import math
+import tomllib
+from dataclasses import MISSING, asdict, dataclass, fields
+from pathlib import Path
+from typing import Any, TypeVar, get_type_hints
+
+import tomli_w
+
+from minigrad.checkpoint import write_atomically
+from transformer.config import TransformerConfig
+from transformer.tasks.task import Task
+from transformer.training.errors import RunError
+
+Settings = TypeVar("Settings")
+
+
+@dataclass(frozen=True)
+class TrainingConfig:
+    """How a model is trained.
+
+    The learning rate is the paper's (section 5.3): `rate_factor * d_model^-0.5 * min(step^-0.5, step * warmup^-1.5)`.
+    clip_norm: gradients longer than this, over all parameters together, are scaled down to it.
+    seed: of the weights, the data and dropout; the test and validation pairs do not depend on it.
+    evaluate_every: steps between two looks at `validation_size` pairs, each with a checkpoint.
+    Raises ValueError for a value that makes no sense.
+    """
+
+    steps: int
+    warmup: int
+    rate_factor: float
+    batch_size: int = 64
+    label_smoothing: float = 0.0
+    clip_norm: float = 1.0
+    seed: int = 0
+    evaluate_every: int = 100
+    validation_size: int = 200
+
+    def __post_init__(self) -> None:
+        for name in ("steps", "warmup", "batch_size", "evaluate_every", "validation_size"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
+        for name in ("rate_factor", "clip_norm"):
+            if not getattr(self, name) > 0:
+                raise ValueError(f"{name} must be greater than 0, got {getattr(self, name)}")
+        if not 0 <= self.label_smoothing < 1:
+            raise ValueError(f"label_smoothing must be in [0, 1), got {self.label_smoothing}")
+        if self.seed < 0:
+            raise ValueError(f"seed must not be negative, got {self.seed}")
+
+
+@dataclass(frozen=True)
+class RunConfig:
+    """A whole run: the task's name, the model, the training."""
+
+    task: str
+    model: TransformerConfig
+    training: TrainingConfig
+
+
+def configure(task: Task, **changes: Any) -> RunConfig:
+    """The run that a task's recipe describes. changes: fields of TrainingConfig that are to differ from it."""
+    recipe = task.recipe
+    model = TransformerConfig(
+        source_vocab=len(task.source_vocabulary),
+        target_vocab=len(task.target_vocabulary),
+        d_model=recipe.d_model,
+        heads=recipe.heads,
+        layers=recipe.layers,
+        d_ff=recipe.d_ff,
+        dropout=recipe.dropout,
+        norm=recipe.norm,
+        max_length=max(task.max_source_length, task.max_target_length) + 1,  # and the end, <eos>
+    )
+    training: dict[str, Any] = {
+        "steps": recipe.steps,
+        "batch_size": recipe.batch_size,
+        "warmup": recipe.warmup,
+        "rate_factor": recipe.rate_factor,
+        "label_smoothing": recipe.label_smoothing,
+    }
+    return RunConfig(task.name, model, TrainingConfig(**(training | changes)))
+
+
+def save_config(config: RunConfig, path: Path) -> None:
+    """Write `config` as TOML, atomically. A value of None is left out."""
+    content = {
+        name: {key: entry for key, entry in value.items() if entry is not None} if isinstance(value, dict) else value
+        for name, value in asdict(config).items()
+    }
+    write_atomically(path, tomli_w.dumps(content).encode())
+
+
+def load_config(path: Path) -> RunConfig:
+    """Read what `save_config` wrote. Raises RunError that names the file and the key for anything else."""
+    try:
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise RunError(f"{path}: {error.strerror}") from None
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise RunError(f"{path}: not a TOML file: {error}") from None
+    sections = {field.name for field in fields(RunConfig)}
+    _check_names(path, "", set(content), sections, sections)
+    if not isinstance(content["task"], str):
+        raise RunError(f"{path}: task must be a name in quotes, got {content['task']!r}")
+    return RunConfig(
+        content["task"],
+        _read_section(path, "model", TransformerConfig, content["model"]),
+        _read_section(path, "training", TrainingConfig, content["training"]),
+    )
+
+
+def _read_section(path: Path, section: str, kind: type[Settings], table: Any) -> Settings:
+    """A dataclass from its table: every field there, none unknown, each of its type."""
+    if not isinstance(table, dict):
+        raise RunError(f"{path}: [{section}] must be a table, got {table!r}")
+    known = fields(kind)  # type: ignore[arg-type]  # Settings are dataclasses
+    optional = {field.name for field in known if field.default is None and field.default is not MISSING}
+    names = {field.name for field in known}
+    _check_names(path, f"{section}.", set(table), names, names - optional)
+    hints = get_type_hints(kind)
+    for key, value in table.items():
+        if (hints[key] is float and type(value) is int) or not isinstance(hints[key], type):
+            continue  # a whole number may stand for a float; what is no plain type, the dataclass itself judges
+        if type(value) is not hints[key]:
+            raise RunError(f"{path}: {section}.{key} must be of type {hints[key].__name__}, got {value!r}")
+    if any(isinstance(value, float) and math.isnan(value) for value in table.values()):
+        raise RunError(f"{path}: a number in [{section}] is nan")
+    try:
+        return kind(**table)
+    except (TypeError, ValueError) as error:
+        raise RunError(f"{path}: [{section}] {error}") from None
+
+
+def _check_names(path: Path, prefix: str, found: set[str], known: set[str], required: set[str]) -> None:
+    """Refuse what is unknown or missing, naming it."""
+    if unknown := sorted(found - known):
+        raise RunError(f"{path}: unknown key {prefix}{unknown[0]} (known: {', '.join(sorted(known))})")
+    if missing := sorted(required - found):
+        raise RunError(f"{path}: the key {prefix}{missing[0]} is missing")

@@ -1,0 +1,142 @@
+"""The training loop, from the first step to the last."""
+
+import time
+from contextlib import closing
+from dataclasses import dataclass, replace
+from functools import cache
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+import minigrad as mg
+from transformer.evaluation import evaluate
+from transformer.model import Transformer
+from transformer.tasks.stream import batch_for_step
+from transformer.tasks.task import Pair, Task
+from transformer.training.errors import RunError, TrainingFailed, TrainingInterrupted
+from transformer.training.interruption import Interruption
+from transformer.training.memory import keep_freed_memory
+from transformer.training.metrics import Metrics, MetricsTable
+from transformer.training.progress import Progress
+from transformer.training.run import Run
+from transformer.training.state import TrainingState
+from transformer.vocabulary import PAD
+
+TEST_SEED, VALIDATION_SEED = 0, 1
+DROPOUT_STREAM = 1  # keeps dropout's random numbers apart from the data's, which are seeded by [seed, step]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a training ended: where it stands, and whether time ran out before its last step."""
+
+    state: TrainingState
+    stopped_early: bool
+
+
+def train(run: Run, progress: Progress, max_seconds: float | None = None) -> Outcome:
+    """Train the run's model from where it stands (step 0, or its last saved state) to its configured last step.
+
+    The result depends on the configuration alone: not on where training was stopped and resumed. One BLAS thread; what
+    happens in step n is a function of the seed, the weights and n.
+    max_seconds: stop after the step that takes this session, evaluations included, over so many seconds.
+    Raises TrainingInterrupted after Ctrl-C, TrainingFailed when loss or gradient are no longer finite; the run's folder
+    then holds a state to resume from.
+    """
+    keep_freed_memory()
+    config, task = run.config.training, run.task
+    if (task.source_vocabulary, task.target_vocabulary) != (run.source_vocabulary, run.target_vocabulary):
+        raise RunError(
+            f"{run.path}: made for other words than the task {task.name} has now; it can't be trained further"
+        )
+    model = Transformer(run.config.model, rng=config.seed)
+    parameters = list(model.parameters())
+    schedule = mg.optim.warmup(run.config.model.d_model, config.warmup, config.rate_factor)
+    optimizer = mg.optim.Adam(parameters, lr=schedule, betas=(0.9, 0.98), eps=1e-9)
+    state = run.restore(model, optimizer)
+    validation = validation_pairs(task, config.validation_size)
+    deadline = time.monotonic() + (max_seconds if max_seconds is not None else float("inf"))
+    progress.start(task.name, state.step, config.steps)
+
+    with (
+        threadpool_limits(1, user_api="blas"),
+        np.errstate(all="ignore"),  # what overflows is found and named below
+        MetricsTable(run.metrics_file, state.step) as metrics,
+        closing(progress),
+        Interruption() as interruption,
+    ):
+        while state.step < config.steps:
+            cpu_start, wall_start = time.process_time(), time.perf_counter()
+            step = state.step + 1
+            batch = batch_for_step(task, config.batch_size, config.seed, step)
+            dropout = np.random.default_rng([config.seed, DROPOUT_STREAM, step])
+
+            logits = model(batch.source, batch.target_in, rng=dropout)  # (B, T_s), (B, T_t) -> (B, T_t, V)
+            loss = mg.cross_entropy(logits, batch.target_out, ignore_index=PAD, label_smoothing=config.label_smoothing)
+            optimizer.zero_grad()
+            loss.backward()
+            norm = mg.optim.clip_grad_norm(parameters, config.clip_norm)
+            require_finite(run, state, step, loss.item(), norm)
+            optimizer.step()
+
+            state = replace(
+                state,
+                step=step,
+                cpu_seconds=state.cpu_seconds + time.process_time() - cpu_start,
+                wall_seconds=state.wall_seconds + time.perf_counter() - wall_start,
+            )
+            row = Metrics(
+                step=step,
+                loss=loss.item(),
+                rate=optimizer.rate,
+                gradient_norm=norm,
+                tokens=int(np.count_nonzero(batch.target_out != PAD)),
+                cpu_seconds=state.cpu_seconds,
+                wall_seconds=state.wall_seconds,
+            )
+
+            out_of_time = time.monotonic() >= deadline
+            if step % config.evaluate_every == 0 or step == config.steps or out_of_time:
+                score = evaluate(model, validation, run.source_vocabulary, run.target_vocabulary)
+                row = replace(row, exact_match=score.exact_match, token_accuracy=score.token_accuracy)
+                if (score.exact_match, score.token_accuracy) >= (state.best_exact_match, state.best_token_accuracy):
+                    run.save_best(model)
+                    state = replace(
+                        state,
+                        best_step=step,
+                        best_exact_match=score.exact_match,
+                        best_token_accuracy=score.token_accuracy,
+                    )
+            metrics.append(row)
+            progress.update(row)
+            if row.exact_match is not None or interruption.requested:
+                run.save_last(model, optimizer, state)
+            if interruption.requested:
+                raise TrainingInterrupted(step)
+            if out_of_time:
+                break
+    return Outcome(state, stopped_early=state.step < config.steps)
+
+
+def validation_pairs(task: Task, size: int) -> list[Pair]:
+    """Pairs to choose the best weights by: held out, drawn as the test set is, and none of them in it."""
+    tested = {pair.source for pairs in judged_splits(task).values() for pair in pairs}
+    drawn = next(iter(task.test_set(2 * size, seed=VALIDATION_SEED).values()))
+    return [pair for pair in drawn if pair.source not in tested][:size]
+
+
+@cache
+def judged_splits(task: Task) -> dict[str, list[Pair]]:
+    """The task's test set, the same for every run: named splits, the one the goal is stated on first."""
+    return task.test_set(task.test_size, seed=TEST_SEED)
+
+
+def require_finite(run: Run, state: TrainingState, step: int, loss: float, norm: float) -> None:
+    """Raise TrainingFailed if the step's loss or gradient is infinite or not a number."""
+    for name, value in (("loss", loss), ("gradient", norm)):
+        if not np.isfinite(value):
+            kept = f"{run.last_file} is kept" if run.last_file.exists() else "nothing was saved yet"
+            raise TrainingFailed(
+                f"the {name} is {value} at step {step:,}: training can't go on ({kept}). "
+                "Try a smaller --rate-factor or a longer --warmup"
+            )
