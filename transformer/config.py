@@ -1,8 +1,6 @@
 """TransformerConfig: the shape of a model. The defaults are the paper's base model (section 3, table 3)."""
 
-from dataclasses import dataclass, fields
-from difflib import get_close_matches
-from typing import Any
+from dataclasses import dataclass
 
 CHOICES: dict[str, tuple[str, ...]] = {
     "norm": ("post", "pre"),
@@ -63,16 +61,3 @@ class TransformerConfig:
     def d_head(self) -> int:
         """The width of one head, d_model / heads."""
         return self.d_model // self.heads
-
-    @classmethod
-    def from_dict(cls, values: dict[str, Any]) -> "TransformerConfig":
-        """The config from a table of a TOML file. Raises ValueError that names an unknown key, and the nearest."""
-        known = [field.name for field in fields(cls)]
-        for key in values:
-            if key not in known:
-                near = get_close_matches(key, known, 1)
-                raise ValueError(f"unknown key {key!r}" + (f"; did you mean {near[0]!r}?" if near else ""))
-        try:
-            return cls(**values)
-        except TypeError as error:
-            raise ValueError(f"the model's config is incomplete: {error}") from None
