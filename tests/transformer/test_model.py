@@ -223,7 +223,8 @@ def test_module_paths_name_the_papers_parts():
     loss = mg.cross_entropy(model(source, target_in), target_out, ignore_index=PAD)
     paths = {step.node.path for step in mg.walk(loss) if step.node.primitive is not None}
     for part in ("source_embedding", "target_positions", "encoder.layers.1.self_attention",
-                 "decoder.layers.0.cross_attention.key", "decoder.layers.1.feed_forward.outer", "encoder.layers.0.feed_forward_norm", "output"):  # fmt: skip
+                 "decoder.layers.0.cross_attention.key",
+                 "decoder.layers.1.feed_forward.outer", "encoder.layers.0.feed_forward_norm", "output"):  # fmt: skip
         assert part in paths
     assert dict(model.named_parameters())["decoder.layers.1.cross_attention.query.weight"].name == (
         "decoder.layers.1.cross_attention.query.weight"
