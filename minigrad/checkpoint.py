@@ -79,9 +79,11 @@ def write_atomically(path: PathLike, data: bytes) -> None:
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, target)
-    except BaseException:
+    except BaseException as error:
         with contextlib.suppress(OSError):
             temporary.unlink()
+        if isinstance(error, OSError):
+            error.filename, error.filename2 = os.fspath(path), None  # the file that was asked for, not the passing one
         raise
     _flush_folder(target.parent)
 

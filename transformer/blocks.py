@@ -192,8 +192,9 @@ def _norm_kind(path: str, vertices: list[Vertex]) -> Kind:
 
 def _hides_by_place(vertex: Vertex) -> bool:
     """Whether an attention's mask differs from one query to the next, as a causal mask does and padding's does not."""
-    shape: tuple[int, ...] = getattr(vertex.params.get("mask"), "shape", ())
-    return len(shape) > 1 and shape[-2] > 1
+    shapes = [tuple(getattr(vertex.params.get(name), "shape", ())) for name in ("mask", "where")]
+    shapes += [operand.shape for operand in vertex.operands if operand.dtype == "bool"]
+    return any(len(shape) > 1 and min(shape[-2:]) > 1 for shape in shapes)
 
 
 def _role(path: str, block: Block) -> str:

@@ -34,8 +34,7 @@ def figure1(model: Transformer, source: Any = None, target_in: Any = None) -> Dr
     blocks = fold(find_blocks(graph))
     operations = sum(1 for vertex in graph.vertices if vertex.operation)
     numbers = (
-        f"d_model {config.d_model}   ·   {config.heads} heads   ·   {config.layers} + {config.layers} layers   ·   "
-        f"{model.parameter_count:,} parameters"
+        f"d_model = {config.d_model}, h = {config.heads}, N = {config.layers}, {model.parameter_count:,} parameters"
     )
     figure = Layout(blocks)
     figure.draw(np.shape(source), np.shape(target_in))

@@ -8,8 +8,7 @@ to stack is thick. A run of equal layers is one panel, with their number beside 
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from minigrad.drawing import Canvas, Pair
-from minigrad.drawing.numerals import shape_text
+from minigrad.drawing import Canvas, Pair, shape_text
 from minigrad.drawing.palette import ARROW, PAPER, QUIET_TEXT, TEXT
 from transformer.blocks import Arrow, Block, Blocks, Kind, Stack
 
@@ -105,13 +104,13 @@ class Layout:
                 - lift.get(inside[0].number, 0)
             )
             self._panel(stack, layer, bottom, self.places[inside[-1].number].top + ABOVE)
-        self.canvas.words((x, 0), f"{words[0]}   {shape_text(words[1])}", 11, TEXT)
+        self.canvas.words((x, 0), f"{words[0]} ({shape_text(words[1])})", 11, TEXT)
         first, last = self.places[column[0].number], self.places[column[-1].number]
         self.canvas.pointer([(x, 10), (x, first.bottom)], ARROW)
         if stack == "decoder":
             self.canvas.pointer([(x, last.top), (x, last.top + 24)], ARROW)
             self.canvas.words((x, last.top + 46), "Output", 11, TEXT)
-            self.canvas.words((x, last.top + 33), f"Probabilities   {shape_text(column[-1].shape)}", 11, TEXT)
+            self.canvas.words((x, last.top + 33), f"Probabilities ({shape_text(column[-1].shape)})", 11, TEXT)
 
     def _heights(self, column: list[Block], lift: dict[int, float]) -> Iterator[tuple[Block, float, float]]:
         y, before = 10.0, None
@@ -219,13 +218,13 @@ class Layout:
             if spread and head != x:
                 path = [(x, fork), (head, fork), (head, target.bottom)]
                 self.canvas.arrow(source.name, target.name, path, about=about)
-            self.canvas.words((head + 5, target.bottom - 9), role, 9, QUIET_TEXT, "left")
+            self.canvas.words((head + 7, target.bottom - 9), role, 9, QUIET_TEXT, "left")
         layers = {self.blocks.blocks[arrow.source].layer, self.blocks.blocks[arrow.target].layer}
         if None in layers:
             low = source.top if self.blocks.blocks[arrow.source].layer is None else source.top + ABOVE
             side = self._side(self.blocks.blocks[arrow.source].stack)
             self.canvas.words(
-                (x - side * 6, low + 13), shape_text(arrow.shape), 9, QUIET_TEXT, "left" if side < 0 else "right"
+                (x - side * 8, low + 13), shape_text(arrow.shape), 9, QUIET_TEXT, "left" if side < 0 else "right"
             )
 
     def _skip(self, arrow: Arrow) -> None:

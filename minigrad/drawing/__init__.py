@@ -1,8 +1,10 @@
 """Computation graphs as pictures: graph -> folding -> view -> DOT -> SVG, PNG or PDF."""
 
+from minigrad.drawing import palette
 from minigrad.drawing.drawing import Drawing, DrawingWarning, draw
 from minigrad.drawing.engine import Engine, LayoutError, find_engine
 from minigrad.drawing.graph import Graph, Operand, Vertex, collect
+from minigrad.drawing.numerals import shape_text
 from minigrad.drawing.palette import Pair
 from minigrad.drawing.placed import Canvas
 
@@ -19,4 +21,6 @@ __all__ = [
     "collect",
     "draw",
     "find_engine",
+    "palette",
+    "shape_text",
 ]

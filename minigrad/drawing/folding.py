@@ -7,7 +7,7 @@ the first that is small enough, and the next one where the engine ran out of tim
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import groupby, pairwise
 
 from minigrad.drawing.graph import Graph, Vertex
 
@@ -77,7 +77,7 @@ def foldings(graph: Graph, depth: int | None = None, repeats: bool = True) -> It
     twins, times, steps = _repeats(graph, paths, rows) if repeats else ({}, {}, set())
     deepest = max((len(path) for path in paths), default=0)
     finest = deepest if depth is None else min(max(depth, 0), deepest)
-    for level in range(finest, min(finest, 1) - 1, -1):
+    for level in range(finest, -1, -1):
         folding = Folding([twins.get(vertex, vertex) for vertex in range(len(paths))], {}, times, steps, rows)
         if level < deepest:
             _fold_modules(graph, folding, paths, level)
@@ -86,7 +86,7 @@ def foldings(graph: Graph, depth: int | None = None, repeats: bool = True) -> It
     chained = folding.copy()
     _fold_runs(graph, chained)
     yield chained
-    for keep in (READABLE // 2, READABLE // 6):
+    for keep in (READABLE // 2, READABLE // 6, READABLE // 20):
         last = chained.copy()
         _fold_early(last, keep)
         yield last
@@ -135,7 +135,7 @@ def _fold_modules(graph: Graph, folding: Folding, paths: list[Path], level: int)
 def _repeats(
     graph: Graph, paths: list[Path], rows: set[int]
 ) -> tuple[dict[int, int], dict[Path, tuple[int, str]], set[tuple[int, int]]]:
-    """Equal consecutive modules `name.0, name.1, ...`, each fed by the one before: the first stands for all."""
+    """Equal consecutive modules `name.0, name.1, ...`, each fed by the one before: the first of a run stands for it."""
     copies: dict[Path, dict[int, list[int]]] = {}
     for vertex, path in enumerate(paths):
         for level, part in enumerate(path):
@@ -146,19 +146,18 @@ def _repeats(
     times: dict[Path, tuple[int, str]] = {}
     steps: set[tuple[int, int]] = set()
     for stem, members in sorted(copies.items(), key=lambda item: (len(item[0]), item[0])):
-        numbers = sorted(members)
-        if len(numbers) < 2 or any(members[number][0] in twins for number in numbers):
+        if any(inside[0] in twins for inside in members.values()):
             continue
-        shapes = [_signature(graph, paths, rows, members[number], len(stem)) for number in numbers]
-        feeds = [_feeds(graph, members[one], members[two]) for one, two in pairwise(numbers)]
-        if any(shape != shapes[0] for shape in shapes) or not all(feeds):
-            continue
-        first = members[numbers[0]]
-        for number in numbers[1:]:
-            twins.update(zip(members[number], first, strict=True))
-        for feed in feeds:
-            steps |= feed
-        times[(*stem[:-1], f"{stem[-1]}.{numbers[0]}")] = len(numbers), str(numbers[-1])
+        signatures = {n: _signature(graph, paths, rows, members[n], len(stem)) for n in sorted(members)}
+        for _, alike in groupby(signatures, key=signatures.__getitem__):
+            numbers = list(alike)
+            feeds = [_feeds(graph, members[one], members[two]) for one, two in pairwise(numbers)]
+            if not feeds or not all(feeds):
+                continue
+            for number in numbers[1:]:
+                twins.update(zip(members[number], members[numbers[0]], strict=True))
+            steps.update(*feeds)
+            times[(*stem[:-1], f"{stem[-1]}.{numbers[0]}")] = len(numbers), str(numbers[-1])
     return twins, times, steps
 
 
@@ -189,7 +188,7 @@ def _signature(graph: Graph, paths: list[Path], rows: set[int], members: list[in
             elif source in rows:
                 operands.append(((graph.vertices[source].name or "").removeprefix(f"{copy}."), operand.shape))
             else:
-                operands.append((operand.shape, operand.dtype, operand.label))
+                operands.append((source is None, operand.shape, operand.dtype, operand.label))
         params = sorted((name, repr(value)) for name, value in vertex.params.items())
         what = (vertex.operation, paths[index][level:], vertex.shape, vertex.dtype)
         described.append((what, operands, params))

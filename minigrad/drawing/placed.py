@@ -5,9 +5,10 @@ that such a picture is written as SVG, PNG and PDF by the same engines as all ot
 """
 
 from collections.abc import Iterable, Sequence
-from math import ceil, hypot
+from math import hypot
 
 from minigrad.drawing.palette import ARROW, PAPER, TEXT, Pair
+from minigrad.drawing.tables import cell, phrase, row, table
 from minigrad.drawing.text import escape, width
 
 Point = tuple[float, float]
@@ -73,12 +74,8 @@ class Canvas:
         """A line of text, its middle at the height of `at`; `ground` is the colour of the surface it stands on."""
         room = width(text, size, bold)
         x = at[0] + {"centre": 0, "left": room / 2, "right": -room / 2}[align]
-        marked = f"<B>{escape(text)}</B>" if bold else escape(text)
         surface = f' BGCOLOR="{ground}"' if ground else ""
-        label = (
-            f'<TABLE BORDER="0" CELLBORDER="0" CELLSPACING="0" CELLPADDING="1"{surface}><TR><TD WIDTH="{ceil(room)}">'
-            f'<FONT POINT-SIZE="{size:g}" COLOR="{colour}">{marked}</FONT></TD></TR></TABLE>'
-        )
+        label = table(row(cell(phrase(text, size, colour, bold, longest=200))), attributes=surface)
         self._node((x, at[1]), (room + 2, size * 1.2 + 2), f"shape=plain, label=<{label}>", "")
 
     def arrow(

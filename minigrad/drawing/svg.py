@@ -81,10 +81,10 @@ def _mend(element: ElementTree.Element, texts: Mapping[str, str]) -> None:
             element.set("textLength", f"{reserved:.1f}")
             element.set("lengthAdjust", "spacingAndGlyphs")
         elif element.get("text-anchor") == "start":  # a sign: in the middle of its place, however wide the font has it
-            element.set("x", f"{float(element.get('x', '0')) + _assumed(text, size, reserved) / 2:.2f}")
+            element.set("x", f"{float(element.get('x', '0')) + _assumed(text, reserved, size) / 2:.2f}")
             element.set("text-anchor", "middle")
 
 
-def _assumed(sign: str, size: float, measured: float) -> float:
+def _assumed(sign: str, measured: float, size: float) -> float:
     """The width that the engine gave a sign: it counts a space for each byte of what is not ASCII."""
     return measured if sign.isascii() else len(sign.encode()) * 0.278 * size

@@ -28,6 +28,9 @@ _WIDTHS = {
     bold: {chr(32 + i): int(width) / 1000 for i, width in enumerate(table.split())}
     for bold, table in ((False, _REGULAR), (True, _BOLD))
 }
+_BEYOND_ASCII = {
+    "\N{NO-BREAK SPACE}": 0.278, "·": 0.278, "×": 0.584, "÷": 0.584, "−": 0.584, "–": 0.556, "…": 1.0, "’": 0.222,
+}  # fmt: skip
 _NARROW = 0.6
 _VISIBLE = {code: chr(0x2400 + code) for code in range(0x20)} | {0x7F: "␡", 0x2028: "␤", 0x2029: "␤"}
 
@@ -59,15 +62,18 @@ def shorten(text: str, size: int = 40) -> str:
 
 
 def escape(text: str) -> str:
-    """`text`, cleaned, as the inside of an HTML-like label and of an SVG."""
-    shown = clean(text)
-    return shown.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace('"', "&quot;")
+    """`text`, cleaned, as the inside of an HTML-like label.
+
+    That is XML, but for backslashes, which are doubled: Graphviz puts a node's name for one that stands before an N.
+    """
+    shown = clean(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return shown.replace('"', "&quot;").replace("\\", "&#92;&#92;")
 
 
 def width(text: str, size: float, bold: bool = False) -> float:
     """The width of `text` in points, set in Helvetica of `size` points."""
     widths = _WIDTHS[bold]
-    return size * sum(widths.get(c) or _other(c) for c in text)
+    return size * sum(widths.get(c) or _BEYOND_ASCII.get(c) or _other(c) for c in text)
 
 
 def _other(c: str) -> float:

@@ -1,38 +1,23 @@
 """What a picture shows: boxes with rows, arrows between them, nested clusters; no colours and no DOT yet."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
 from minigrad.drawing.folding import Folding, Path, path_of, tally
-from minigrad.drawing.graph import Graph, Operand, Vertex
-from minigrad.drawing.numerals import Grid, grid, number, shape_text
+from minigrad.drawing.graph import Graph, Vertex
+from minigrad.drawing.numerals import shape_text
 from minigrad.drawing.palette import Kind
-from minigrad.tape import Array
+from minigrad.drawing.rows import Row, gradient_rows, operand_row, param_rows, value_rows
 
-RowKind = Literal["parameter", "constant", "detail", "value", "gradient"]
 Flow = Literal["right", "down", "up"]
 
-NOT_COMPUTED = "not computed"
-RELEASED = "released: use retain_graph=True"
 _FEW = 24
 """Up to so many boxes, a picture without modules reads from left to right, with every value it has."""
 
-_DERIVED = {"kept", "keepdims", "share"}
-"""Parameters that the shapes on the arrows say already."""
-
 SIGNS = {"add": "+", "subtract": "−", "multiply": "×", "divide": "÷", "matmul": "@", "negative": "−", "power": "^"}
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """A line of a box: what it is about, and its text or its numbers."""
-
-    kind: RowKind
-    label: str
-    cells: Grid
 
 
 @dataclass(slots=True)
@@ -105,6 +90,8 @@ def make_view(
     arrows = _arrows(graph, folding, boxes)
     root = _clusters(boxes.values(), folding)
     notes = [folding.note] if folding.note else []
+    if folding.times and (shown or graph.differentiated):
+        notes.append("Where a layer stands for several, its numbers are the first one's.")
     return View(boxes, arrows, root, flow or ("right" if small else "down"), title, notes)
 
 
@@ -119,17 +106,17 @@ def _box(graph: Graph, folding: Folding, index: int, outputs: set[int], values: 
     if len(sources) > 1:
         box.ports = [operand.name for operand in sources]
     for operand in vertex.operands:
-        row = _operand_row(graph, folding, vertex, operand)
+        row = operand_row(graph, folding, vertex, operand)
         if row is not None:
             box.rows.append(row)
-    box.rows += _param_rows(vertex)
+    box.rows += param_rows(vertex)
     if vertex.shape and (index in outputs or not vertex.operation):
         box.rows.append(Row("detail", "", ((f"{shape_text(vertex.shape)} {vertex.dtype}",),)))
     if values:
-        box.rows += _value_rows(vertex)
+        box.rows += value_rows(vertex)
     if (values or graph.differentiated) and vertex.tracked:
-        box.rows += _gradient_rows(vertex, graph.differentiated)
-    box.description = _description(graph, vertex)
+        box.rows += gradient_rows(vertex, graph.differentiated)
+    box.description = _description(vertex)
     return box
 
 
@@ -145,85 +132,7 @@ def _title(vertex: Vertex) -> str:
     return vertex.name or vertex.operation
 
 
-def _operand_row(graph: Graph, folding: Folding, vertex: Vertex, operand: Operand) -> Row | None:
-    """The row of an operand that no arrow brings: a parameter, a constant, a number."""
-    if operand.source is not None:
-        if operand.source not in folding.rows:
-            return None
-        leaf = graph.vertices[operand.source]
-        cells = [shape_text(operand.shape) or "scalar"]
-        if graph.differentiated:
-            cells.append(f"gradient {_norm(leaf.gradient)}")
-        return Row("parameter", _nearest_name(leaf.name or operand.name, vertex.path), (tuple(cells),))
-    label = operand.label or operand.name
-    if not operand.shape and operand.value is not None:
-        return Row("constant", label, ((number(np.asarray(operand.value).item()),),))
-    return Row("constant", label, ((shape_text(operand.shape) or "scalar",),))
-
-
-def _nearest_name(name: str, path: str) -> str:
-    """A parameter's name as its user sees it: without the module that both are in."""
-    shared = 0
-    parts, around = name.split("."), path.split(".")
-    while shared < min(len(parts) - 1, len(around)) and parts[shared] == around[shared].partition("#")[0]:
-        shared += 1
-    return ".".join(parts[shared:])
-
-
-def _param_rows(vertex: Vertex) -> Iterator[Row]:
-    """The keyword parameters that a user wrote: arrays as constants, the others in one line."""
-    words = []
-    for name, value in vertex.params.items():
-        if value is None or name in _DERIVED:
-            continue
-        array = value[0] if isinstance(value, tuple) and len(value) == 1 else value
-        if isinstance(array, np.ndarray):
-            yield Row("constant", name, ((shape_text(array.shape) or number(array),),))
-        else:
-            words.append(f"{name} {_param(value)}")
-    if words:
-        yield Row("detail", "", ((", ".join(words),),))
-
-
-def _param(value: Any) -> str:
-    """A parameter as text: axes 0 2 1 3, index 2:5, -1."""
-    if isinstance(value, tuple):
-        plain = all(isinstance(part, int | np.integer) for part in value)
-        return (" " if plain else ", ").join(map(_param, value)) or "()"
-    if isinstance(value, slice):
-        ends = ["" if end is None else str(end) for end in (value.start, value.stop, value.step)]
-        return ":".join(ends if value.step is not None else ends[:2])
-    if isinstance(value, np.ndarray):
-        return f"array {shape_text(value.shape)}".rstrip()
-    if value is Ellipsis:
-        return "..."
-    return number(value) if isinstance(value, int | float | np.number) else str(value)
-
-
-def _value_rows(vertex: Vertex) -> Iterator[Row]:
-    if vertex.value is not None:
-        numbers = grid(vertex.value)
-        if numbers is not None:
-            yield Row("value", "value", numbers)
-    elif vertex.released:
-        yield Row("value", "value", ((RELEASED,),))
-
-
-def _gradient_rows(vertex: Vertex, differentiated: bool) -> Iterator[Row]:
-    """The cotangent; of an operation that none was computed for, only where all were asked for."""
-    gradient = vertex.gradient
-    numbers = None if gradient is None or isinstance(gradient, float) else grid(gradient)
-    if numbers is not None:
-        yield Row("gradient", "gradient", numbers)
-    elif gradient is not None or differentiated or not vertex.operation:
-        yield Row("gradient", "gradient", ((_norm(gradient),),))
-
-
-def _norm(gradient: Array | float | None) -> str:
-    return NOT_COMPUTED if gradient is None else f"norm {number(np.linalg.norm(gradient))}"
-
-
-def _description(graph: Graph, vertex: Vertex) -> str:
+def _description(vertex: Vertex) -> str:
     """What a reader hears, or sees on pointing at the box."""
     shape = f"{shape_text(vertex.shape) or 'scalar'} {vertex.dtype}"
     if not vertex.operation:
@@ -245,16 +154,17 @@ def _group_box(graph: Graph, folding: Folding, index: int, outputs: set[int]) ->
         o.source for member in group.members for o in graph.vertices[member].operands if o.source in folding.rows
     )
     operations = sum(1 for member in group.members if graph.vertices[member].operation)
-    counted = tally(graph, group.members)
+    commonest = tally(graph, group.members)
+    counted_operations = commonest[0][0] if operations == 1 else f"{operations:,} operations"
     if group.module:
-        box.rows.append(Row("detail", "", ((f"{operations:,} operations",),)))
-    elif counted:
-        text = ", ".join(f"{name} ×{count:,}" for name, count in counted)
+        box.rows.append(Row("detail", "", ((counted_operations,),)))
+    elif commonest:
+        text = ", ".join(f"{name} ×{count:,}" for name, count in commonest)
         box.rows.append(Row("detail", "", ((text,),)))
     if parameters:
         size = sum(int(np.prod(graph.vertices[source].shape)) for source in parameters if source is not None)
         box.rows.append(Row("parameter", "parameters", ((f"{size:,}",),)))
-    box.description = f"{box.title}: {operations:,} operations" + (f"\nin {'.'.join(group.path)}" if group.path else "")
+    box.description = f"{box.title}: {counted_operations}" + (f"\nin {'.'.join(group.path)}" if group.path else "")
     return box
 
 

@@ -101,5 +101,5 @@ REVERSE = symbol_task(
     "reverse",
     "Write the letters from back to front: a b c -> c b a",
     write=lambda letters: letters[::-1],
-    recipe=Recipe(d_model=64, heads=4, layers=2, d_ff=256, steps=1500, batch_size=64, peak_rate=3e-3, warmup=200),
+    recipe=Recipe(d_model=64, heads=4, layers=1, d_ff=256, steps=1800, batch_size=64, peak_rate=3e-3, warmup=200),
 )

@@ -38,11 +38,6 @@ class Recipe:
     norm: str = "post"
     schedule: str = "linear"
 
-    @property
-    def rate_factor(self) -> float:
-        """The factor of factor * d_model^-0.5 * min(step^-0.5, step * warmup^-1.5), the schedule "paper"."""
-        return self.peak_rate * float(np.sqrt(self.d_model * self.warmup))
-
 
 class MakeTestSet(Protocol):
     """`test_set(size, seed=0)`: see `Task`."""

@@ -16,11 +16,15 @@ from transformer.training.errors import RunError
 Settings = TypeVar("Settings")
 
 
+SCHEDULES = ("linear", "paper")
+
+
 @dataclass(frozen=True)
 class TrainingConfig:
     """How a model is trained.
 
-    The learning rate is the paper's (section 5.3): `rate_factor * d_model^-0.5 * min(step^-0.5, step * warmup^-1.5)`.
+    The learning rate rises to `peak_rate` at step `warmup`. schedule: from there "linear" goes straight down to 0 after
+    the last step; "paper" falls as step^-0.5 (section 5.3), without end.
     clip_norm: gradients longer than this, over all parameters together, are scaled down to it.
     seed: of the weights, the data and dropout; the test and validation pairs do not depend on it.
     evaluate_every: steps between two looks at `validation_size` pairs, each with a checkpoint.
@@ -29,7 +33,8 @@ class TrainingConfig:
 
     steps: int
     warmup: int
-    rate_factor: float
+    peak_rate: float
+    schedule: str = "linear"
     batch_size: int = 64
     label_smoothing: float = 0.0
     clip_norm: float = 1.0
@@ -41,9 +46,13 @@ class TrainingConfig:
         for name in ("steps", "warmup", "batch_size", "evaluate_every", "validation_size"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
-        for name in ("rate_factor", "clip_norm"):
+        for name in ("peak_rate", "clip_norm"):
             if not getattr(self, name) > 0:
                 raise ValueError(f"{name} must be greater than 0, got {getattr(self, name)}")
+        if self.schedule not in SCHEDULES:
+            raise ValueError(f"schedule is {' or '.join(map(repr, SCHEDULES))}, got {self.schedule!r}")
+        if self.schedule == "linear" and self.warmup > self.steps:
+            raise ValueError(f"warmup={self.warmup} must not be longer than steps={self.steps}")
         if not 0 <= self.label_smoothing < 1:
             raise ValueError(f"label_smoothing must be in [0, 1), got {self.label_smoothing}")
         if self.seed < 0:
@@ -60,7 +69,10 @@ class RunConfig:
 
 
 def configure(task: Task, **changes: Any) -> RunConfig:
-    """The run that a task's recipe describes. changes: fields of TrainingConfig that are to differ from it."""
+    """The run that a task's recipe describes. changes: fields of TrainingConfig that are to differ from it.
+
+    A run of few steps warms up for a quarter of them at most.
+    """
     recipe = task.recipe
     model = TransformerConfig(
         source_vocab=len(task.source_vocabulary),
@@ -76,8 +88,9 @@ def configure(task: Task, **changes: Any) -> RunConfig:
     training: dict[str, Any] = {
         "steps": recipe.steps,
         "batch_size": recipe.batch_size,
-        "warmup": recipe.warmup,
-        "rate_factor": recipe.rate_factor,
+        "warmup": min(recipe.warmup, max(1, changes.get("steps", recipe.steps) // 4)),
+        "peak_rate": recipe.peak_rate,
+        "schedule": recipe.schedule,
         "label_smoothing": recipe.label_smoothing,
     }
     return RunConfig(task.name, model, TrainingConfig(**(training | changes)))

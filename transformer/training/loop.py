@@ -1,6 +1,7 @@
 """The training loop, from the first step to the last."""
 
 import time
+from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import cache
@@ -13,6 +14,7 @@ from transformer.evaluation import evaluate
 from transformer.model import Transformer
 from transformer.tasks.stream import batch_for_step
 from transformer.tasks.task import Pair, Task
+from transformer.training.config import TrainingConfig
 from transformer.training.errors import RunError, TrainingFailed, TrainingInterrupted
 from transformer.training.interruption import Interruption
 from transformer.training.memory import keep_freed_memory
@@ -51,7 +53,7 @@ def train(run: Run, progress: Progress, max_seconds: float | None = None) -> Out
         )
     model = Transformer(run.config.model, rng=config.seed)
     parameters = list(model.parameters())
-    schedule = mg.optim.warmup(run.config.model.d_model, config.warmup, config.rate_factor)
+    schedule = learning_rate(config, run.config.model.d_model)
     optimizer = mg.optim.Adam(parameters, lr=schedule, betas=(0.9, 0.98), eps=1e-9)
     state = run.restore(model, optimizer)
     validation = validation_pairs(task, config.validation_size)
@@ -118,6 +120,13 @@ def train(run: Run, progress: Progress, max_seconds: float | None = None) -> Out
     return Outcome(state, stopped_early=state.step < config.steps)
 
 
+def learning_rate(config: TrainingConfig, d_model: int) -> Callable[[int], float]:
+    """The rate as a function of the step, from 1."""
+    if config.schedule == "paper":
+        return mg.optim.warmup(d_model, config.warmup, factor=config.peak_rate * (d_model * config.warmup) ** 0.5)
+    return mg.optim.warmup_linear(config.peak_rate, config.warmup, config.steps)
+
+
 def validation_pairs(task: Task, size: int) -> list[Pair]:
     """Pairs to choose the best weights by: held out, drawn as the test set is, and none of them in it."""
     tested = {pair.source for pairs in judged_splits(task).values() for pair in pairs}
@@ -138,5 +147,5 @@ def require_finite(run: Run, state: TrainingState, step: int, loss: float, norm:
             kept = f"{run.last_file} is kept" if run.last_file.exists() else "nothing was saved yet"
             raise TrainingFailed(
                 f"the {name} is {value} at step {step:,}: training can't go on ({kept}). "
-                "Try a smaller --rate-factor or a longer --warmup"
+                "Try a smaller --peak-rate or a longer --warmup"
             )

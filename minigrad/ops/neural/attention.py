@@ -85,6 +85,14 @@ _attention = Fused(
 )  # fmt: skip
 
 
+def _fits(mask: tuple[int, ...], scores: tuple[int, ...]) -> bool:
+    """Whether a mask broadcasts to scores (..., T_q, T_k), of which it may stretch leading axes only."""
+    try:
+        return len(mask) > 0 and np.broadcast_shapes(mask, scores)[-2:] == scores[-2:]
+    except ValueError:
+        return False
+
+
 def attention(query: TensorLike, key: TensorLike, value: TensorLike, mask: Any = None) -> Tensor:
     """softmax(query @ key^T / sqrt(D_h), where=mask) @ value; leading axes broadcast.
 
@@ -104,12 +112,8 @@ def attention(query: TensorLike, key: TensorLike, value: TensorLike, mask: Any =
         if q[-1] != k[-1] or k[-2] != v[-2]:
             raise ValueError(f"sizes {q[-1]} and {k[-1]}, lengths {k[-2]} and {v[-2]}")
         scores = (*np.broadcast_shapes(q[:-2], k[:-2], v[:-2]), q[-2], k[-2])
-        if allowed is not None and (
-            np.broadcast_shapes(allowed.shape[-2:], scores[-2:]) != scores[-2:] or not allowed.ndim
-        ):
+        if allowed is not None and not _fits(allowed.shape, scores):
             raise ValueError(f"mask of shape {allowed.shape} for scores of shape {scores}")
-        if allowed is not None:
-            np.broadcast_shapes(allowed.shape, scores)
     except ValueError as error:
         raise operation_error("attention", current().path, [query, key, value], error) from None
     return _attention(query, key, value, mask=allowed)

@@ -46,6 +46,7 @@ def _forward(
     top = largest(rows, -1, None)
     shifted = rows - top
     total = np.exp(shifted).sum(axis=-1)
+    total += total == 0  # a row of -inf alone: every class has probability 0
     log_sum = np.log(total)
     losses = log_sum - shifted[np.arange(targets.size), targets.reshape(-1)]
     if smoothing:

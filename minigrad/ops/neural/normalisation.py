@@ -19,8 +19,16 @@ def _definition(x: Tensor, gain: TensorLike, bias: TensorLike, *, eps: float) ->
     return add(multiply(centred / sqrt(variance + eps), gain), bias)
 
 
+def _mean(x: Array) -> Array:
+    """The mean over the last axis, kept, as a matrix product, which is several times faster than a reduction."""
+    share = np.full(x.shape[-1], 1 / x.shape[-1], np.float64 if x.dtype.kind in "biu" else x.dtype)
+    return np.asarray(x @ share)[..., None]
+
+
 def _forward(x: Array, gain: Any, bias: Any, *, eps: float) -> tuple[Array, tuple[Array, Array]]:
-    normal = x - x.mean(axis=-1, keepdims=True)  # two passes: a one-pass variance cancels where the mean is large
+    # Two passes: a one-pass variance cancels where the mean is large, and so does a mean that was rounded to x's dtype.
+    normal = x - _mean(x)
+    normal -= _mean(normal)
     variance = np.einsum("...i,...i->...", normal, normal)[..., None] / x.shape[-1]
     rate = 1 / np.sqrt(variance + eps)
     normal *= rate
@@ -38,7 +46,7 @@ def _backward(
     dbias = rows.sum(axis=0)
     dx = g * gain
     along = np.einsum("...i,...i->...", dx, normal)[..., None] / width
-    dx -= dx.mean(axis=-1, keepdims=True)
+    dx -= _mean(dx)
     dx -= normal * along
     dx *= rate
     return dx, dgain, dbias

@@ -70,12 +70,14 @@ _softmax = Fused(
 
 def _log_softmax_definition(x: Tensor, *, axis: int) -> Tensor:
     shifted = x - largest(x.data, axis, None)
-    return shifted - exp(shifted).sum(axis, keepdims=True).log()
+    total = exp(shifted).sum(axis, keepdims=True)
+    return shifted - add(total, total == 0).log()
 
 
 def _log_softmax_forward(x: Array, *, axis: int) -> tuple[Array, None]:
     shifted = np.asarray(x - largest(x, axis, None))
-    shifted -= np.log(np.exp(shifted).sum(axis=axis, keepdims=True))
+    total = np.exp(shifted).sum(axis=axis, keepdims=True)
+    shifted -= np.log(total + (total == 0))
     return shifted, None
 
 
@@ -86,6 +88,7 @@ def _log_softmax_backward(g: Array, out: Array, residuals: None, x: Array, *, ax
 _log_softmax = Fused(
     "log_softmax", _log_softmax_definition, _log_softmax_forward, _log_softmax_backward,
     formula="x - log of sum of exp(x) over axis", reads="x out",
+    kinks="where all of x is -inf, -inf, as softmax is 0",
 )  # fmt: skip
 
 

@@ -19,7 +19,7 @@ def tiny_config():
         source_vocab=vocabulary, target_vocab=vocabulary, d_model=8, heads=2, layers=1, d_ff=16, max_length=17
     )
     training = TrainingConfig(
-        steps=12, warmup=5, rate_factor=1.0, batch_size=4, label_smoothing=0.1, evaluate_every=4, validation_size=5
+        steps=12, warmup=5, peak_rate=1.0, batch_size=4, label_smoothing=0.1, evaluate_every=4, validation_size=5
     )
     return RunConfig("copy", model, training)
 

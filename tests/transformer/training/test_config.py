@@ -7,6 +7,7 @@ import pytest
 from transformer.tasks import TASKS
 from transformer.training.config import TrainingConfig, configure, load_config, save_config
 from transformer.training.errors import RunError
+from transformer.training.loop import learning_rate
 
 
 @pytest.mark.parametrize("name", TASKS)
@@ -17,17 +18,22 @@ def test_every_tasks_recipe_comes_back_from_toml(tmp_path, name):
     assert (config.training.seed, config.training.steps) == (7, 3)
 
 
-def test_a_recipe_gives_its_peak_rate_at_the_end_of_warmup():
-    import minigrad as mg
+@pytest.mark.parametrize("schedule", ["linear", "paper"])
+def test_the_rate_has_its_peak_at_the_end_of_warmup(schedule):
+    config = configure(TASKS["copy"], schedule=schedule)
+    rate = learning_rate(config.training, config.model.d_model)
+    rates = [rate(step) for step in range(1, config.training.steps + 1)]
+    assert rates[config.training.warmup - 1] == max(rates) == pytest.approx(config.training.peak_rate)
+    assert rates[-1] < rates[-2]
 
-    task = TASKS["copy"]
-    config = configure(task)
-    rate = mg.optim.warmup(config.model.d_model, config.training.warmup, config.training.rate_factor)
-    assert rate(task.recipe.warmup) == pytest.approx(task.recipe.peak_rate)
+
+def test_a_short_run_warms_up_for_a_quarter_of_its_steps():
+    assert configure(TASKS["copy"], steps=40).training.warmup == 10
+    assert configure(TASKS["copy"], steps=1).training.warmup == 1
 
 
 def test_every_value_is_kept_exactly(tmp_path, tiny_config):
-    awkward = replace(tiny_config, training=replace(tiny_config.training, rate_factor=1 / 3, clip_norm=float("inf")))
+    awkward = replace(tiny_config, training=replace(tiny_config.training, peak_rate=1 / 3, clip_norm=float("inf")))
     save_config(awkward, tmp_path / "config.toml")
     assert load_config(tmp_path / "config.toml") == awkward
 
@@ -54,7 +60,7 @@ def edited(tmp_path, config, old, new):
         ("steps = 12\n", "steps = true\n", "training.steps must be of type int"),
         ("steps = 12\n", 'steps = "12"\n', "training.steps must be of type int"),
         ("steps = 12\n", "steps = 0\n", "steps must be at least 1"),
-        ("rate_factor = 1.0\n", "rate_factor = nan\n", "nan"),
+        ("peak_rate = 1.0\n", "peak_rate = nan\n", "nan"),
         ("heads = 2\n", "heads = 3\n", "8.*3|3.*8"),
         ("steps = 12\n", "steps = = 12\n", "not a TOML file"),
     ],
@@ -68,7 +74,7 @@ def test_what_is_wrong_is_named_in_one_line(tmp_path, tiny_config, old, new, com
 
 
 def test_a_whole_number_may_stand_for_a_float(tmp_path, tiny_config):
-    assert load_config(edited(tmp_path, tiny_config, "rate_factor = 1.0", "rate_factor = 1")) == tiny_config
+    assert load_config(edited(tmp_path, tiny_config, "peak_rate = 1.0", "peak_rate = 1")) == tiny_config
 
 
 def test_sections_must_be_tables_and_the_file_must_be_there_and_be_text(tmp_path):
@@ -87,7 +93,7 @@ def test_sections_must_be_tables_and_the_file_must_be_there_and_be_text(tmp_path
     "changes",
     [
         *({field.name: 0} for field in fields(TrainingConfig) if field.name in ("steps", "warmup", "batch_size")),
-        {"rate_factor": 0.0},
+        {"peak_rate": 0.0},
         {"clip_norm": -1.0},
         {"label_smoothing": 1.0},
         {"seed": -1},
@@ -95,4 +101,4 @@ def test_sections_must_be_tables_and_the_file_must_be_there_and_be_text(tmp_path
 )
 def test_settings_without_sense_are_refused(changes):
     with pytest.raises(ValueError, match=next(iter(changes))):
-        TrainingConfig(**({"steps": 1, "warmup": 1, "rate_factor": 1.0} | changes))
+        TrainingConfig(**({"steps": 1, "warmup": 1, "peak_rate": 1.0} | changes))

@@ -1,0 +1,134 @@
+"""`python -m demos graph`: three pictures: an expression, one multi-head attention, the paper's figure 1."""
+
+import argparse
+import hashlib
+import sys
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from demos.options import positive_real, whole_number
+from demos.problems import UserError, told_plainly
+
+if TYPE_CHECKING:
+    from minigrad.drawing import Drawing
+
+SUMMARY = "draw an expression, one multi-head attention, and the paper's figure 1"
+MARK = "<!-- python -m demos graph, "
+VOCABULARY = 37_000  # the paper's English-German one, shared by source and target (section 5.1)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options."""
+    parser.add_argument(
+        "--out", type=Path, default=Path("drawings"), metavar="DIR", help="the folder to write to (default drawings)"
+    )
+    parser.add_argument("--seed", type=whole_number, default=0, metavar="N", help="of the numbers drawn (default 0)")
+    parser.add_argument(
+        "--max-seconds",
+        type=positive_real,
+        default=20.0,
+        metavar="S",
+        help="for the layout of one picture (default 20)",
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    """Draw, write, and say what was written."""
+    from minigrad.checkpoint import write_atomically
+    from minigrad.drawing import DrawingWarning, find_engine
+    from minigrad.errors import DrawingError
+
+    pictures: dict[str, tuple[Callable[[int], Drawing], str]] = {
+        "expression.svg": (expression, "a neuron, with every value and gradient"),
+        "attention.svg": (attention, "one multi-head attention, down to its operations"),
+        "figure1.svg": (paper, "figure 1 of the paper, from a real forward pass of its base model"),
+    }
+    paths = {name: options.out / name for name in pictures}
+    with told_plainly(DrawingError, OSError):
+        find_engine("svg")
+        options.out.mkdir(parents=True, exist_ok=True)
+        foreign = [str(path) for path in paths.values() if path.exists() and not ours(path)]
+    if foreign:
+        raise UserError(
+            f"{', '.join(foreign)}: not as this command wrote it, so it stays; move it, or pick another --out"
+        )
+    for name, (draw, what) in pictures.items():
+        with told_plainly(DrawingError, OSError), warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", DrawingWarning)
+            picture = draw(options.seed).render("svg", options.max_seconds)
+            write_atomically(paths[name], marked(picture))
+        print(f"{paths[name]}: {what}")
+        for warning in caught:
+            print(f"note: {warning.message}", file=sys.stderr)
+    print(f"\nOpen them in a browser. To draw your own:\n{EXAMPLE}")
+    return 0
+
+
+EXAMPLE = """\
+  import minigrad as mg
+  x = mg.Tensor(3.0, requires_grad=True, name="x")
+  mg.draw(x * x + mg.exp(x), gradients=True).save("mine.svg")
+
+Next: python -m demos train copy"""
+
+
+def expression(seed: int) -> "Drawing":
+    """A neuron of two inputs: ten values."""
+    import numpy as np
+
+    import minigrad as mg
+
+    rng = np.random.default_rng(seed)
+    x1, w1, x2, w2, b = (
+        mg.Tensor(round(float(rng.uniform(-1, 1)), 1), requires_grad=True, name=name)
+        for name in ("x1", "w1", "x2", "w2", "b")
+    )
+    one, two = x1 * w1, x2 * w2
+    total = one + two
+    n = total + b
+    o = mg.tanh(n)
+    for tensor, name in ((one, "x1·w1"), (two, "x2·w2"), (total, "sum"), (n, "n"), (o, "o")):
+        tensor.name = name
+    return mg.draw(o, gradients=True, title="A neuron: o = tanh(x1·w1 + x2·w2 + b)")
+
+
+def attention(seed: int) -> "Drawing":
+    """Masked multi-head self-attention, its fused operations taken apart."""
+    import numpy as np
+
+    import minigrad as mg
+    from transformer import MultiHeadAttention
+    from transformer.masks import causal_mask
+
+    rng = np.random.default_rng(seed)
+    module = MultiHeadAttention(64, 4, rng)
+    x = mg.Tensor(rng.standard_normal((8, 12, 64)), requires_grad=True, dtype="float32", name="x")
+    with mg.unfused():
+        z = module(x, x, causal_mask(12))
+    return mg.draw(z, title="Masked multi-head attention: d_model 64, 4 heads")
+
+
+def paper(seed: int) -> "Drawing":
+    """Figure 1, of the paper's base model."""
+    from transformer import Transformer, TransformerConfig, figure1
+
+    config = TransformerConfig(source_vocab=VOCABULARY, target_vocab=VOCABULARY, tied="all")
+    return figure1(Transformer(config, rng=seed))
+
+
+def marked(picture: bytes) -> bytes:
+    """The picture with a last line that says who wrote it, and a digest of all before."""
+    return picture + f"{MARK}{digest(picture)} -->\n".encode()
+
+
+def ours(path: Path) -> bool:
+    """Whether a file is as this command wrote it: a file from elsewhere, or changed since, is not."""
+    before, mark, rest = path.read_bytes().rpartition(MARK.encode())
+    return bool(mark) and rest == f"{digest(before)} -->\n".encode()
+
+
+def digest(data: bytes) -> str:
+    """A fingerprint of some bytes."""
+    return hashlib.blake2s(data, digest_size=8).hexdigest()

@@ -1,0 +1,153 @@
+"""`python -m demos train TASK`: trains, judges on unseen pairs, and says what came of it."""
+
+import argparse
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from demos.options import positive_number, positive_real, whole_number
+from demos.problems import UserError, told_plainly
+
+if TYPE_CHECKING:
+    from transformer.training.report import Judgement
+    from transformer.training.run import Run
+
+SUMMARY = "train the Transformer on copy, reverse or translate, and save the run"
+GOALS = {"copy": (0.999, 60), "reverse": (0.999, 90), "translate": (0.99, 100)}
+"""Task -> exact match that a run should reach, and the CPU seconds that it may take."""
+SHOWN, SHOWN_MISTAKES = 6, 3
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options."""
+    parser.add_argument("task", nargs="?", metavar="TASK", help="copy, reverse or translate")
+    parser.add_argument(
+        "--steps", type=positive_number, metavar="N", help="training steps (default: what the task needs)"
+    )
+    parser.add_argument("--peak-rate", type=positive_real, metavar="R", help="the learning rate at the end of warm-up")
+    parser.add_argument("--warmup", type=positive_number, metavar="N", help="steps in which the learning rate rises")
+    parser.add_argument(
+        "--seed", type=whole_number, metavar="N", help="of the weights, the data and dropout (default 0)"
+    )
+    parser.add_argument(
+        "--out", type=Path, metavar="RUN", help="the run's folder (default runs/TASK; never overwritten)"
+    )
+    parser.add_argument(
+        "--resume", type=Path, metavar="RUN", help="go on with a run that was stopped, exactly where it was"
+    )
+    parser.add_argument(
+        "--max-seconds", type=positive_real, metavar="S", help="stop training in good order after so many seconds"
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    """Train a new run, or go on with an old one."""
+    if options.resume is not None:
+        return learn(resumed(options), options.max_seconds)
+    if options.task is None:
+        raise UserError("which task? copy, reverse or translate (as in: python -m demos train translate)")
+    changes = {name: getattr(options, name) for name in ("steps", "peak_rate", "warmup", "seed")}
+    return learn(new_run(options.task, options.out, changes), options.max_seconds)
+
+
+def new_run(task_name: str, out: Path | None, changes: dict[str, int | float | None]) -> "Run":
+    """Make the folder of a new run. changes: what is to differ from the task's recipe, None for nothing."""
+    from transformer.tasks import get_task
+    from transformer.training.config import configure
+    from transformer.training.run import RUNS, create_run, free_path
+
+    with told_plainly(ValueError):
+        task = get_task(task_name)
+        config = configure(task, **{name: value for name, value in changes.items() if value is not None})
+        path = out if out is not None else free_path(task.name)
+        made = create_run(path, config, task)
+    if out is None and path != RUNS / task.name:
+        print(f"{RUNS / task.name} exists and is kept: this run goes to {path}.")
+    return made
+
+
+def resumed(options: argparse.Namespace) -> "Run":
+    """Open the run to go on with; only its number of steps may change."""
+    from transformer.training.config import save_config
+    from transformer.training.run import open_run
+
+    for name in ("out", "peak_rate", "warmup"):
+        if getattr(options, name) is not None:
+            raise UserError(
+                f"--{name.replace('_', '-')} can't change a run that is resumed: leave it out, or start a new run"
+            )
+    with told_plainly(ValueError):
+        opened = open_run(options.resume)
+    config = opened.config
+    if options.task not in (None, config.task):
+        raise UserError(f"{options.resume} is a run of {config.task}, not of {options.task}")
+    if options.seed not in (None, config.training.seed):
+        raise UserError(f"{options.resume} was started with --seed {config.training.seed}; a run keeps its seed")
+    if options.steps is not None and options.steps != config.training.steps:
+        warmup = min(config.training.warmup, options.steps)
+        config = replace(config, training=replace(config.training, steps=options.steps, warmup=warmup))
+        opened = replace(opened, config=config)
+        save_config(config, opened.config_file)
+    return opened
+
+
+def learn(run: "Run", max_seconds: float | None) -> int:
+    """Train `run` to its end, judge it and tell; the exit status."""
+    from minigrad.errors import MinigradError
+    from transformer.training.errors import RunError, TrainingFailed, TrainingInterrupted
+    from transformer.training.loop import train
+    from transformer.training.progress import progress_on
+    from transformer.training.report import judge, write_curve
+
+    with told_plainly(RunError, MinigradError), told_plainly(TrainingFailed, OSError, status=1):
+        try:
+            outcome = train(run, progress_on(sys.stdout), max_seconds)
+        except TrainingInterrupted as interruption:
+            write_curve(run)
+            print(f"{interruption}; saved. To go on: python -m demos train --resume {run.path}")
+            return 130
+        if outcome.stopped_early:
+            told = f"step {outcome.state.step:,} of {run.config.training.steps:,}"
+            print(f"Time is up: stopped early, after {told}. To go on: python -m demos train --resume {run.path}")
+        tell(run, judge(run, outcome))
+    return 0
+
+
+def tell(run: "Run", judgement: "Judgement") -> None:
+    """Print what was reached beside the goal, what the model writes, where the run is and what to try."""
+    from transformer.training.report import shown
+
+    report = judgement.report
+    goal, budget = GOALS.get(run.config.task, (None, None))
+    print(f"\n{run.config.task}: {report['parameters']:,} parameters, {report['steps']:,} steps, seed {report['seed']}")
+    for place, (name, score) in enumerate(judgement.scores.items()):
+        told = [f"exact match {score.exact_match:.2%} of {score.size:,} unseen ({name})"]
+        if place == 0 and goal is not None:
+            told.append(f"goal {goal:.1%} {'reached' if score.exact_match >= goal else 'missed'}")
+            told.append(f"{report['cpu_seconds']:.1f} CPU s of {budget}")
+        print("  " + "; ".join(told))
+    read, wrote, _ = shown(run.task, judgement.example)
+    print(f"  {read}  ->  {wrote}\n")
+    show_samples(run, judgement)
+    print(f"\nsaved in {run.path} (the report, samples.txt, and curve.svg for your browser)\ntry next:")
+    if run.config.task == "translate":
+        print(f'  python -m demos translate "{run.task.example}" --run {run.path}')
+    else:
+        print("  python -m demos train translate")
+    print(f"  python -m demos evaluate {run.path}")
+    print("  python -m demos graph --out graphs")
+
+
+def show_samples(run: "Run", judgement: "Judgement") -> None:
+    """The first answers to unseen pairs, and the first mistakes, as a table."""
+    from demos.terminal.tables import print_table
+    from transformer.training.report import shown
+
+    score = next(iter(judgement.scores.values()))
+    chosen = [
+        *score.answers[:SHOWN],
+        *[answer for answer in score.answers[SHOWN:] if not answer.right][:SHOWN_MISTAKES],
+    ]
+    rows = [(*shown(run.task, answer), "" if answer.right else "wrong") for answer in chosen]
+    print_table(("reads", "writes", "right is", ""), rows, ("", "bold", "", "red"))

@@ -1,0 +1,107 @@
+"""The rows of a box: parameters, constants, what else was asked of the operation, value and gradient."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from minigrad.drawing.folding import Folding
+from minigrad.drawing.graph import Graph, Operand, Vertex
+from minigrad.drawing.numerals import Grid, grid, number, shape_text
+from minigrad.tape import Array
+
+RowKind = Literal["parameter", "constant", "detail", "value", "gradient"]
+
+NOT_COMPUTED = "not computed"
+RELEASED = "released: use retain_graph=True"
+_DERIVED = {"kept", "keepdims", "share"}
+"""Parameters that the shapes on the arrows say already."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A line of a box: what it is about, and its text or its numbers."""
+
+    kind: RowKind
+    label: str
+    cells: Grid
+
+
+def operand_row(graph: Graph, folding: Folding, vertex: Vertex, operand: Operand) -> Row | None:
+    """The row of an operand that no arrow brings: a parameter, a constant, a number."""
+    if operand.source is not None:
+        if operand.source not in folding.rows:
+            return None
+        leaf = graph.vertices[operand.source]
+        cells = [shape_text(operand.shape) or "scalar"]
+        if graph.differentiated:
+            cells.append(f"gradient {_norm(leaf.gradient)}")
+        return Row("parameter", _nearest_name(leaf.name or operand.name, vertex.path), (tuple(cells),))
+    label = operand.label or operand.name
+    if not operand.shape and operand.value is not None:
+        return Row("constant", label, ((number(np.asarray(operand.value).item()),),))
+    return Row("constant", label, ((shape_text(operand.shape) or "scalar",),))
+
+
+def _nearest_name(name: str, path: str) -> str:
+    """A parameter's name as its user sees it: without the module that both are in."""
+    shared = 0
+    parts, around = name.split("."), path.split(".")
+    while shared < min(len(parts) - 1, len(around)) and parts[shared] == around[shared].partition("#")[0]:
+        shared += 1
+    return ".".join(parts[shared:])
+
+
+def param_rows(vertex: Vertex) -> Iterator[Row]:
+    """The keyword parameters that a user wrote: arrays as constants, the others in one line."""
+    words = []
+    for name, value in vertex.params.items():
+        if value is None or name in _DERIVED:
+            continue
+        array = value[0] if isinstance(value, tuple) and len(value) == 1 else value
+        if isinstance(array, np.ndarray):
+            yield Row("constant", name, ((shape_text(array.shape) or number(array),),))
+        else:
+            words.append(f"{name} {_param(value)}")
+    if words:
+        yield Row("detail", "", ((", ".join(words),),))
+
+
+def _param(value: Any) -> str:
+    """A parameter as text: axes 0 2 1 3, index 2:5, -1."""
+    if isinstance(value, tuple):
+        plain = all(isinstance(part, int | np.integer) for part in value)
+        return (" " if plain else ", ").join(map(_param, value)) or "()"
+    if isinstance(value, slice):
+        ends = ["" if end is None else str(end) for end in (value.start, value.stop, value.step)]
+        return ":".join(ends if value.step is not None else ends[:2])
+    if isinstance(value, np.ndarray):
+        return f"array {shape_text(value.shape)}".rstrip()
+    if value is Ellipsis:
+        return "..."
+    return number(value) if isinstance(value, int | float | np.number) else str(value)
+
+
+def value_rows(vertex: Vertex) -> Iterator[Row]:
+    """The value, where it is small and still there, or that it was released."""
+    if vertex.value is not None:
+        numbers = grid(vertex.value)
+        if numbers is not None:
+            yield Row("value", "value", numbers)
+    elif vertex.released:
+        yield Row("value", "value", ((RELEASED,),))
+
+
+def gradient_rows(vertex: Vertex, differentiated: bool) -> Iterator[Row]:
+    """The cotangent; of an operation that none was computed for, only where all were asked for."""
+    gradient = vertex.gradient
+    numbers = None if gradient is None or isinstance(gradient, float) else grid(gradient)
+    if numbers is not None:
+        yield Row("gradient", "gradient", numbers)
+    elif gradient is not None or differentiated or not vertex.operation:
+        yield Row("gradient", "gradient", ((_norm(gradient),),))
+
+
+def _norm(gradient: Array | float | None) -> str:
+    return NOT_COMPUTED if gradient is None else f"norm {number(np.linalg.norm(gradient))}"

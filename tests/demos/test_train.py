@@ -1,0 +1,136 @@
+"""`train` as a user meets it."""
+
+import json
+import os
+import re
+import signal
+import time
+
+import numpy as np
+import pytest
+
+import minigrad as mg
+from transformer.training.config import load_config
+from transformer.training.metrics import read_metrics
+
+
+def test_a_training_shows_its_progress_its_result_samples_and_what_is_next(command, workplace):
+    status, out, err = command("train", "copy", "--steps", "3", "--seed", "5")
+    assert (status, err) == (0, "")
+    assert "training copy: steps 1 to 3" in out
+    assert re.search(r"step 3 of 3 +loss \d\.\d{4} +exact match +\d+\.\d% +[\d.]+ steps/s +0:00 left", out)
+    assert re.search(
+        r"exact match \d+\.\d\d% of 8 unseen \(lengths 4-16\); goal 99\.9% missed; \d+\.\d CPU s of 60", out
+    )
+    assert "unseen (lengths 1-3)" in out
+    assert "a b c d e f  ->  " in out
+    assert "b g d j p e b i d b l f n d s" in out
+    assert "saved in runs/copy" in out
+    assert "python -m demos evaluate runs/copy" in out
+    report = json.loads((workplace / "runs/copy/report.json").read_text())
+    assert (report["task"], report["seed"], report["steps"]) == ("copy", 5, 3)
+
+
+def test_an_earlier_run_is_kept_and_the_next_one_says_where_it_goes(command, copy_run):
+    before = sorted((entry.name, entry.read_bytes()) for entry in copy_run.iterdir())
+    status, out, _ = command("train", "copy", "--steps", "1")
+    assert status == 0
+    assert "runs/copy exists and is kept: this run goes to runs/copy-2." in out
+    assert "saved in runs/copy-2" in out
+    assert sorted((entry.name, entry.read_bytes()) for entry in copy_run.iterdir()) == before
+
+
+def test_out_names_the_folder_and_never_overwrites(command, refused, workplace):
+    assert command("train", "copy", "--steps", "1", "--out", "mine")[0] == 0
+    assert (workplace / "mine" / "report.json").exists()
+    assert refused("train", "copy", "--out", "mine") == "mine exists: pick another --out, or go on with --resume mine"
+
+
+@pytest.mark.parametrize("out", ["file/run", "file", "x" * 300, "/proc/run"])
+def test_an_out_that_cannot_be_written_is_one_line(refused, workplace, out):
+    (workplace / "file").write_text("mine")
+    assert refused("train", "copy", "--out", out).startswith(out)
+    assert (workplace / "file").read_text() == "mine"
+
+
+def test_no_task_and_an_unknown_task_name_the_tasks(refused):
+    assert "copy, reverse or translate" in refused("train")
+    assert refused("train", "cpoy") == "there is no task 'cpoy', only copy, reverse, translate; did you mean 'copy'?"
+
+
+def test_a_loss_that_is_not_finite_is_a_failed_training(refused, workplace):
+    told = refused("train", "copy", "--peak-rate", "1e30", "--warmup", "1", status=1)
+    assert re.search(r"at step \d: training can't go on .* Try a smaller --peak-rate or a longer --warmup", told)
+
+
+def test_a_disk_that_fills_is_a_failed_training_that_names_the_file(refused, workplace, monkeypatch):
+    def full(path, *_):
+        raise OSError(28, "No space left on device", str(path))
+
+    monkeypatch.setattr("transformer.training.run.save_state", full)
+    told = refused("train", "copy", "--steps", "1", status=1)
+    assert told == "runs/copy/last.safetensors: No space left on device"
+
+
+def test_time_that_is_up_stops_in_good_order_and_is_said(command, workplace):
+    status, out, _ = command("train", "copy", "--max-seconds", "0.001")
+    assert status == 0
+    assert "Time is up: stopped early, after step 1 of " in out
+    assert "To go on: python -m demos train --resume runs/copy" in out
+    report = json.loads((workplace / "runs/copy/report.json").read_text())
+    assert (report["steps"], report["stopped_early"]) == (1, True)
+
+
+def test_resume_goes_on_and_may_add_steps(command, copy_run):
+    status, out, _ = command("train", "--resume", copy_run, "--steps", "32")
+    assert status == 0
+    assert "training copy: steps 31 to 32" in out
+    assert load_config(copy_run / "config.toml").training.steps == 32
+    assert [row.step for row in read_metrics(copy_run / "metrics.csv")] == list(range(1, 33))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["reverse"], "is a run of copy, not of reverse"),
+        (["--seed", "3"], "was started with --seed 0"),
+        (["--out", "new"], "--out can't change a run that is resumed"),
+        (["--peak-rate", "2"], "--peak-rate can't change"),
+        (["--warmup", "2"], "--warmup can't change"),
+    ],
+)
+def test_resume_refuses_what_would_make_it_another_run(refused, copy_run, arguments, complaint):
+    assert complaint in refused("train", "--resume", copy_run, *arguments)
+
+
+def test_resume_of_no_run_and_of_a_broken_one(refused, copy_run, workplace):
+    assert refused("train", "--resume", "nowhere") == "nowhere: there is no such run"
+    last = copy_run / "last.safetensors"
+    whole = last.read_bytes()
+    last.write_bytes(whole[:-100])
+    assert "last.safetensors: cut short" in refused("train", "--resume", copy_run)
+    last.write_bytes(b"PK\x03\x04" + b"x" * 100)
+    assert "last.safetensors: this is a zip archive" in refused("train", "--resume", copy_run)
+    mg.save(last, {"weight": np.ones(3)})
+    assert "last.safetensors: holds no training state" in refused("train", "--resume", copy_run)
+    (copy_run / "config.toml").write_text("steps = 3")
+    assert "config.toml: unknown key steps" in refused("train", "--resume", copy_run)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals as POSIX has them")
+def test_ctrl_c_saves_says_how_to_go_on_and_exits_130(start, command, workplace):
+    process = start("train", "copy", "--steps", "5000", "--out", "mine")
+    deadline = time.monotonic() + 60
+    while not (workplace / "mine/metrics.csv").exists() or len(read_metrics(workplace / "mine/metrics.csv")) < 3:
+        assert time.monotonic() < deadline
+        assert process.poll() is None
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert (process.returncode, err) == (130, b"")
+    step = len(read_metrics(workplace / "mine/metrics.csv"))
+    assert f"interrupted after step {step}; saved. To go on: python -m demos train --resume mine" in out.decode()
+    assert (workplace / "mine/curve.svg").exists()
+    status, out, _ = command("train", "--resume", "mine", "--steps", step + 1)
+    assert status == 0
+    assert f"training copy: steps {step + 1} to {step + 1}" in out

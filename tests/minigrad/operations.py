@@ -1,0 +1,314 @@
+"""For each row of the table of rules, a strategy of cases: the operation with drawn operands and parameters.
+
+`CASES` is complete: test_table.py fails for a row that has none.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+import minigrad as mg
+from minigrad.primitive import TABLE, alias_of
+from tests.minigrad.strategies import Layout, Shape, arrays, axes, axis, broadcastable, layouts, shapes
+
+seeds = st.integers(0, 2**32 - 1)
+
+
+@dataclass(frozen=True)
+class Case:
+    """`call(*operands)` applies the operation; operand i is `layouts[i].view(bases[i])`, of the base's layout."""
+
+    call: Callable[..., mg.Tensor]
+    bases: list[np.ndarray]
+    layouts: list[Layout]
+    note: str = ""
+
+    def operands(self, bases: Sequence[Any] | None = None) -> list[Any]:
+        """The operands as views of these bases (arrays or Tensors)."""
+        given = self.bases if bases is None else bases
+        return [layout.view(base) for layout, base in zip(self.layouts, given, strict=True)]
+
+    def of_views(self, *bases: Any) -> mg.Tensor:
+        """The same as a function of the bases, so that what is checked has gone through the layout."""
+        return self.call(*self.operands(bases))
+
+    def __repr__(self) -> str:
+        operands = ", ".join(
+            f"{layout.name} {operand.shape}" for layout, operand in zip(self.layouts, self.operands(), strict=True)
+        )
+        return f"<{self.note or 'case'}: {operands}>"
+
+
+def case(draw: Any, call: Callable[..., mg.Tensor], *operands: Shape, how: str | Sequence[str] = "any", note: str = ""):
+    """A case whose operands have these shapes, with drawn numbers and layouts."""
+    chosen = [draw(layouts) for _ in operands]
+    hows = [how] * len(operands) if isinstance(how, str) else how
+    bases = [
+        draw(arrays(layout.base_shape(shape), how))
+        for shape, layout, how in zip(operands, chosen, hows, strict=True)
+    ]  # fmt: skip
+    return Case(call, bases, chosen, note)
+
+
+@st.composite
+def elementwise(draw, function, count=1, how="any"):
+    operands = draw(broadcastable(count)) if count > 1 else (draw(shapes()),)
+    return case(draw, function, *operands, how=how)
+
+
+def apart(function):
+    """`function` of spread operands, the second moved so that no element of one equals one of the other."""
+    return lambda x, y: function(x, y + 0.025)
+
+
+@st.composite
+def power_constant(draw):
+    exponent = draw(st.sampled_from((0, 1, 2, 3, -1, -2, 0.5, 2.5, -0.5, 1.0)))
+    how = "positive" if exponent != int(exponent) or exponent < 0 else "any"
+    return case(draw, lambda x: x**exponent, draw(shapes()), how=how, note=f"** {exponent}")
+
+
+@st.composite
+def where(draw):
+    condition, x, y = draw(broadcastable(3))
+    mask = draw(masks(condition))
+    return case(draw, lambda a, b: mg.where(mask, a, b), x, y)
+
+
+def masks(shape: Shape) -> st.SearchStrategy[np.ndarray]:
+    """Boolean arrays of this shape: random, all True, or all False."""
+    return st.one_of(
+        seeds.map(lambda seed: np.asarray(np.random.default_rng(seed).random(shape) < 0.6)),
+        st.sampled_from((True, False)).map(lambda value: np.full(shape, value)),
+    )
+
+
+@st.composite
+def astype(draw):
+    # the row itself: mg.astype gives back x where the dtype is its own already, as float64 may be longdouble's
+    return case(draw, lambda x: TABLE["astype"](x, dtype=np.dtype(np.longdouble)), draw(shapes()))
+
+
+@st.composite
+def getitem(draw):
+    shape = draw(shapes(min_dims=1))
+    index = draw(indices(shape))
+    return case(draw, lambda x: x[index], shape, note=f"[{index!r}]")
+
+
+@st.composite
+def scatter_add(draw):
+    shape = draw(shapes(min_dims=1))
+    index = draw(indices(shape))
+    taken = np.zeros(shape)[index].shape
+    return case(draw, lambda x: mg.scatter_add(x, index, shape), taken, note=f"[{index!r}]")
+
+
+@st.composite
+def indices(draw, shape: Shape):
+    """Basic and advanced indices, mixed: integers, slices, None, ..., repeated integers, boolean masks."""
+    kind = draw(st.sampled_from(("basic", "rows", "integers", "mask", "mixed")))
+    if kind == "basic" or 0 in shape:
+        return draw(hnp.basic_indices(shape, allow_newaxis=True, max_dims=6))
+    if kind == "rows":
+        dtype = draw(st.sampled_from((np.int64, np.int16, np.uint8)))
+        low = 0 if dtype is np.uint8 else -shape[0]
+        rows = draw(st.lists(st.integers(low, shape[0] - 1), max_size=6))
+        return np.array(rows, dtype)
+    if kind == "integers":
+        return draw(hnp.integer_array_indices(shape, result_shape=hnp.array_shapes(max_dims=2, max_side=3)))
+    if kind == "mask":
+        return draw(masks(shape[: draw(st.integers(1, len(shape)))]))
+    parts: list[Any] = [
+        draw(st.sampled_from((slice(None), slice(None, None, -1), 0, -1, [0, -1, 0], np.array([[0], [-1]]))))
+        for _ in range(draw(st.integers(1, len(shape))))
+    ]
+    for extra in draw(st.lists(st.sampled_from((None, ...)), max_size=2, unique=True)):
+        parts.insert(draw(st.integers(0, len(parts))), extra)
+    return tuple(parts)
+
+
+@st.composite
+def reduction(draw, function, how="any", empty=True):
+    shape = draw(shapes(empty=empty))
+    over, keepdims = draw(axes(len(shape))), draw(st.booleans())
+    return case(draw, lambda x: function(x, over, keepdims), shape, how=how, note=f"axis={over}")
+
+
+@st.composite
+def reshape(draw):
+    shape = draw(shapes())
+    sizes = list(draw(st.permutations(shape)))
+    if sizes and 0 not in sizes and draw(st.booleans()):
+        sizes[draw(st.integers(0, len(sizes) - 1))] = -1
+    elif draw(st.booleans()):
+        sizes = [int(np.prod(shape))]
+    return case(draw, lambda x: x.reshape(tuple(sizes)), shape, note=f"to {sizes}")
+
+
+@st.composite
+def transpose(draw):
+    shape = draw(shapes())
+    order = tuple(i - len(shape) if draw(st.booleans()) else i for i in draw(st.permutations(range(len(shape)))))
+    order = draw(st.sampled_from((order, order, None)))
+    return case(draw, lambda x: mg.transpose(x, order), shape, note=f"{order}")
+
+
+@st.composite
+def broadcast_to(draw):
+    whole, x = draw(broadcastable(2))
+    target = np.broadcast_shapes(whole, x)
+    return case(draw, lambda x: mg.broadcast_to(x, target), x, note=f"to {target}")
+
+
+@st.composite
+def concatenate(draw):
+    shape = draw(shapes(min_dims=1))
+    along = draw(axis(len(shape)))
+    lengths = draw(st.lists(st.integers(0, 3), min_size=1, max_size=3))
+    parts = [tuple(n if i == along % len(shape) else size for i, size in enumerate(shape)) for n in lengths]
+    return case(draw, lambda *xs: mg.concatenate(xs, along), *parts, note=f"axis={along}")
+
+
+@st.composite
+def matmul(draw):
+    left, right = draw(broadcastable(2, max_dims=2, sizes=(2, 7)))
+    n, k, m = draw(st.permutations((3, 4, 5)))
+    k = draw(st.sampled_from((k, k, k, 0, 1)))
+    x = draw(st.sampled_from(((k,), (*left, n, k), (*left, n, k))))
+    y = draw(st.sampled_from(((k,), (*right, k, m), (*right, k, m))))
+    return case(draw, mg.matmul, x, y)
+
+
+def some_of(mask: np.ndarray, axis: Any) -> np.ndarray:
+    """The mask with True added where it would leave nothing over `axis`."""
+    return np.asarray(mask | ~mask.any(axis=axis, keepdims=True))
+
+
+@st.composite
+def softmax(draw):
+    shape = draw(shapes(min_dims=1))
+    over = draw(axis(len(shape)))
+    mask = draw(st.none() | masks(shape) | masks(shape[-1:]))
+    return case(draw, lambda x: mg.softmax(x, over, mask), shape, note=f"axis={over}")
+
+
+@st.composite
+def log_softmax(draw):
+    shape = draw(shapes(min_dims=1))
+    over = draw(axis(len(shape)))
+    return case(draw, lambda x: mg.log_softmax(x, over), shape, note=f"axis={over}")
+
+
+@st.composite
+def logsumexp(draw):
+    shape = draw(shapes(empty=False))
+    over, keepdims = draw(axes(len(shape))), draw(st.booleans())
+    mask = draw(st.none() | masks(shape).map(lambda mask: some_of(mask, over)))
+    return case(draw, lambda x: mg.logsumexp(x, over, keepdims, mask), shape, note=f"axis={over}")
+
+
+@st.composite
+def cross_entropy(draw):
+    shape = draw(shapes(min_dims=1, max_dims=3, sizes=(2, 3, 5)))
+    classes = max(shape[-1], 1)
+    rng = np.random.default_rng(draw(seeds))
+    targets = rng.integers(0, classes, shape[:-1])
+    options = {
+        "ignore_index": draw(st.sampled_from((None, 0, -1))),
+        "label_smoothing": draw(st.sampled_from((0.0, 0.1, 1.0))),
+        "reduction": draw(st.sampled_from(("mean", "sum", "none"))),
+    }
+    if options["ignore_index"] == -1:
+        targets = np.where(rng.random(targets.shape) < 0.4, -1, targets)
+    return case(
+        draw, lambda x: mg.cross_entropy(x, targets, **options), (*shape[:-1], classes), note=f"{options}"
+    )  # fmt: skip
+
+
+@st.composite
+def layer_norm(draw):
+    shape = (*draw(shapes(max_dims=3, sizes=(2, 3, 5))), draw(st.sampled_from((4, 6, 7))))
+    gain, bias = draw(st.booleans()), draw(st.booleans())
+    sizes = [shape[-1:]] * (gain + bias)
+
+    def call(x, *rest):
+        given = iter(rest)
+        return mg.layer_norm(x, next(given) if gain else None, next(given) if bias else None, eps=1e-3)
+
+    return case(draw, call, shape, *sizes, note=f"gain {gain}, bias {bias}")
+
+
+@st.composite
+def linear(draw):
+    leading, (n, m) = draw(shapes(max_dims=2, sizes=(2, 7))), draw(st.permutations((3, 4)))
+    bias = [(m,)] if draw(st.booleans()) else []
+    return case(draw, lambda x, w, *b: mg.linear(x, w, *b), (*leading, n), (n, m), *bias)
+
+
+@st.composite
+def dropout(draw):
+    shape, rate = draw(shapes()), draw(st.sampled_from((0.0, 0.1, 0.5)))
+    keep = draw(masks(shape))
+    return case(draw, lambda x: mg.dropout(x, keep, rate), shape, note=f"rate {rate}")
+
+
+@st.composite
+def attention(draw):
+    query, key, value = draw(broadcastable(3, max_dims=2, sizes=(2, 6)))
+    t_q, t_k = draw(st.permutations((3, 4)))
+    t_q, t_k = draw(st.sampled_from(((t_q, t_k), (t_q, t_k), (t_q, t_k), (0, t_k), (t_q, 0), (1, t_k), (t_q, 1))))
+    d, d_v = draw(st.permutations((5, 2)))
+    leading = np.broadcast_shapes(query, key, value)
+    seen = ((t_q, t_k), (1, t_k), (t_q, 1), (t_k,), (*leading, t_q, t_k), (3, *leading, t_q, t_k))
+    mask = draw(st.none() | st.sampled_from(seen).flatmap(masks))
+    return case(
+        draw, lambda q, k, v: mg.attention(q, k, v, mask), (*query, t_q, d), (*key, t_k, d), (*value, t_k, d_v),
+        note=f"mask {None if mask is None else mask.shape}",
+    )  # fmt: skip
+
+
+CASES: dict[str, st.SearchStrategy[Case]] = {
+    "abs": elementwise(mg.abs, how="spread"),
+    "add": elementwise(mg.add, 2),
+    "alias": elementwise(alias_of),
+    "astype": astype(),
+    "attention": attention(),
+    "broadcast_to": broadcast_to(),
+    "concatenate": concatenate(),
+    "cos": elementwise(mg.cos),
+    "cross_entropy": cross_entropy(),
+    "divide": elementwise(mg.divide, 2, how="positive"),
+    "dropout": dropout(),
+    "exp": elementwise(mg.exp),
+    "getitem": getitem(),
+    "layer_norm": layer_norm(),
+    "linear": linear(),
+    "log": elementwise(mg.log, how="positive"),
+    "log_softmax": log_softmax(),
+    "logsumexp": logsumexp(),
+    "matmul": matmul(),
+    "max": reduction(mg.max, how="spread", empty=False),
+    "maximum": elementwise(apart(mg.maximum), 2, how="spread"),
+    "mean": reduction(mg.mean, empty=False),
+    "minimum": elementwise(apart(mg.minimum), 2, how="spread"),
+    "multiply": elementwise(mg.multiply, 2),
+    "negative": elementwise(mg.negative),
+    "power": elementwise(mg.power, 2, how=("positive", "any")),
+    "power_constant": power_constant(),
+    "relu": elementwise(mg.relu, how="spread"),
+    "reshape": reshape(),
+    "scatter_add": scatter_add(),
+    "sin": elementwise(mg.sin),
+    "softmax": softmax(),
+    "sqrt": elementwise(mg.sqrt, how="positive"),
+    "subtract": elementwise(mg.subtract, 2),
+    "sum": reduction(mg.sum),
+    "tanh": elementwise(mg.tanh),
+    "transpose": transpose(),
+    "where": where(),
+}
