@@ -12,7 +12,7 @@ import numpy as np
 from minigrad.errors import DtypeError, GraphError, ShapeError, describe
 from minigrad.primitive import Fused, Primitive, alias_of
 from minigrad.tape import Array, Node, setting, topological_order
-from minigrad.tensor import Tensor, TensorLike, as_array, operations, wrap
+from minigrad.tensor import Tensor, TensorLike, operations, wrap
 
 
 class Step(NamedTuple):
@@ -127,7 +127,9 @@ def start(output: Tensor, gradient: TensorLike | None, create_graph: bool = Fals
                 f"backward from a tensor of shape {output.shape} needs a cotangent of that shape; "
                 "did you mean output.sum().backward()?"
             )
-        return output._node, wrap(as_array(np.ones(output.shape, output.dtype)), None)
+        ones = np.ones(output.shape, output.dtype)
+        ones.setflags(write=False)
+        return output._node, wrap(ones, None)
     seed = gradient if isinstance(gradient, Tensor) else Tensor(gradient)
     if seed.shape != output.shape:
         raise ShapeError(f"the cotangent's shape {seed.shape} must be the output's, {output.shape}")
@@ -153,15 +155,16 @@ def steps(root: Node, seed: Any, record: bool = False, stop: frozenset[Node] = f
         cotangent = cotangents.pop(node, None)
         if cotangent is None:
             continue
-        if not record:
+        if node in owned:
             cotangent.setflags(write=False)
         if node.primitive is None or node in stop:
             yield Step(node, cotangent, ())
             continue
         contributions = contribute(node, cotangent, record)
         for operand, contribution in zip(node.inputs, contributions, strict=True):
-            if contribution is None or operand.__class__ is not Node:
+            if contribution is None:
                 continue
+            assert isinstance(operand, Node)
             so_far = cotangents.get(operand)
             if so_far is None:
                 cotangents[operand] = contribution
@@ -195,9 +198,7 @@ def contribute(node: Node, cotangent: Any, record: bool) -> list[Any]:
         return [conform(g, operand, node) for g, operand in zip(raw, node.inputs, strict=True)]
     except Exception as error:
         operands = ", ".join(describe(operand) for operand in node.inputs)
-        error.add_note(
-            f"in the derivative of {node.primitive.name}{f' in {node.path}' if node.path else ''}: {operands}"
-        )
+        error.add_note(f"in the derivative of {located(node)}: {operands}")
         raise
 
 
@@ -217,33 +218,41 @@ def recorded_cotangents(node: Node, cotangent: Tensor) -> Sequence[Any]:
 
 def check_fresh(node: Node) -> None:
     """Raise GraphError where what `node` saved is released, or a leaf that it read has changed since."""
-    assert node.primitive is not None
-    where = f"{node.primitive.name}{f' in {node.path}' if node.path else ''}"
     if node.args is None:
         raise GraphError(
-            f"{where}: its saved arrays were released by an earlier backward pass; "
+            f"{located(node)}: its saved arrays were released by an earlier backward pass; "
             "use retain_graph=True there if a second pass is meant"
         )
-    read = [e for e, arg in zip(node.inputs, node.args, strict=True) if isinstance(e, Node) and arg is not e]
-    if sum(entry.version for entry in read) != node.stamp:
+    versions = 0
+    for entry, arg in zip(node.inputs, node.args, strict=True):
+        if arg is not entry and isinstance(entry, Node):
+            versions += entry.version
+    if versions != node.stamp:
+        read = [e for e, arg in zip(node.inputs, node.args, strict=True) if isinstance(e, Node) and arg is not e]
         names = ", ".join(entry.name or f"a leaf of shape {entry.shape}" for entry in read if entry.version)
         raise GraphError(
-            f"{where}: {names} was changed after this operation read it, so its derivative would be of other values; "
-            "run the forward pass again, or change parameters only after backward()"
+            f"{located(node)}: {names} was changed after this operation read it, so its derivative would be of other "
+            "values; run the forward pass again, or change parameters only after backward()"
         )
+
+
+def located(node: Node) -> str:
+    """An operation as an error names it: with its module path, where it has one."""
+    name = "leaf" if node.primitive is None else node.primitive.name
+    return f"{name} in {node.path}" if node.path else name
 
 
 def conform(contribution: Any, operand: Any, node: Node) -> Any:
     """A contribution in its operand's shape and dtype: summed over the axes that broadcasting added or stretched."""
     if contribution is None or operand.__class__ is not Node:
         return None
-    if not isinstance(contribution, np.ndarray | Tensor):
+    if contribution.__class__ is not np.ndarray and not isinstance(contribution, Tensor):
         contribution = np.asarray(contribution)
     if contribution.shape != operand.shape:
         contribution = unbroadcast(contribution, operand.shape, node)
     if contribution.dtype != operand.dtype:
         contribution = contribution.astype(operand.dtype)
-    if isinstance(contribution, np.ndarray):
+    if contribution.__class__ is np.ndarray:
         contribution.setflags(write=False)
     return contribution
 
@@ -260,6 +269,7 @@ def unbroadcast(contribution: Any, shape: tuple[int, ...], node: Node) -> Any:
     ) if added >= 0 else ()  # fmt: skip
     summed = contribution.sum(axis=axes + stretched, keepdims=True)
     if added < 0 or summed.shape[added:] != shape:
-        name = node.primitive.name if node.primitive is not None else "leaf"
-        raise ShapeError(f"the rule of {name} gave a cotangent of shape {contribution.shape} for an operand of {shape}")
+        raise ShapeError(
+            f"the rule of {located(node)} gave a cotangent of shape {contribution.shape} for an operand of {shape}"
+        )
     return summed.reshape(shape)

@@ -58,8 +58,11 @@ def operation_error(name: str, path: str, operands: Sequence[Any], cause: Except
     """
     joined = (" @ " if name == "matmul" else ", ").join(describe(operand) for operand in operands)
     where = f" in {path}" if path else ""
-    remedy = REMEDIES.get(name) or (BROADCASTING if "broadcast" in str(cause) else "")
-    message = f"{name}{where}: {joined}: {str(cause).strip()}" + (f" ({remedy})" if remedy else "")
+    said = str(cause).strip()
+    remedy = REMEDIES.get(name) or (BROADCASTING if "broadcast" in said else "")
+    if "gufunc signature" in said:  # NumPy's own words, which say the same in its terms
+        said, remedy = remedy, ""
+    message = f"{name}{where}: {joined}: {said}" + (f" ({remedy})" if remedy else "")
     if isinstance(cause, IndexError):
         return OutOfRangeError(message)
     return DtypeError(message) if isinstance(cause, TypeError) else ShapeError(message)

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from minigrad.errors import DtypeError, operation_error
-from minigrad.tape import SMALL, Array, Constant, Node, State, arrays_within, current, make_node, setting
+from minigrad.tape import Array, Constant, Node, arrays_within, current, make_node, setting, small
 from minigrad.tensor import Tensor, as_array, wrap
 
 PYTHON_NUMBERS = frozenset({bool, int, float, complex})
@@ -74,21 +74,19 @@ class Operation:
         """Run, and put the output on the tape if an operand requires a gradient. All dtype and error rules are here."""
         state = current()
         arrays: list[Any] = []
-        tracked, bit, strong = 0, 1, False
+        tracked, bit = 0, 1
         for operand in operands:
             if isinstance(operand, Tensor):
                 arrays.append(operand._data)
-                strong = True
                 if operand._node is not None:
                     tracked |= bit
             elif operand.__class__ in PYTHON_NUMBERS:
                 arrays.append(operand)
             else:
                 arrays.append(self._operand(operand))
-                strong = strong or not isinstance(operand, np.generic)
-            bit <<= 1
-        if not strong:
-            arrays = [as_array(array) for array in arrays]
+            bit += bit
+        if not tracked and not any(array.__class__ is np.ndarray for array in arrays):
+            arrays = [as_array(array) for array in arrays]  # weak numbers alone
         try:
             output, residuals = self.compute(arrays, params)
         except (ValueError, TypeError, IndexError, OverflowError) as error:
@@ -96,11 +94,14 @@ class Operation:
         if output.__class__ is not np.ndarray:
             output = np.asarray(output)
         output.setflags(write=False)
-        if not tracked or not state.recording or output.dtype.kind != "f":
-            if tracked and state.recording and output.dtype.kind == "c":
+        if not tracked or not state.recording:
+            return wrap(output, None)
+        kind = output.dtype.kind
+        if kind != "f":
+            if kind == "c":
                 raise DtypeError(f"{self.name}: complex numbers go forward only; no gradient can be recorded")
             return wrap(output, None)
-        return wrap(output, self._record(operands, arrays, params, tracked, output, residuals, state))
+        return wrap(output, self._record(operands, arrays, params, tracked, output, residuals, state.path))
 
     def _operand(self, operand: Any) -> Any:
         """A plain number for NumPy's scalars, which are weak; a locked copy of anything else."""
@@ -109,7 +110,9 @@ class Operation:
         try:
             return as_array(operand)
         except (ValueError, TypeError) as error:
-            raise DtypeError(f"{self.name}: an operand can't be a {type(operand).__name__}: {error}") from error
+            path = current().path
+            where = f" in {path}" if path else ""
+            raise DtypeError(f"{self.name}{where}: an operand can't be a {type(operand).__name__}: {error}") from error
 
     def _record(
         self,
@@ -119,7 +122,7 @@ class Operation:
         tracked: int,
         output: Array,
         residuals: Any,
-        state: State,
+        path: str,
     ) -> Node:
         kept = self._kept.get(tracked)
         if kept is None:
@@ -127,21 +130,19 @@ class Operation:
         inputs: list[Any] = []
         args: list[Any] = []
         stamp = 0
-        for position, (operand, array) in enumerate(zip(operands, arrays, strict=True)):
-            is_tensor = isinstance(operand, Tensor)
-            entry: Any
-            if is_tensor and operand._node is not None:
-                entry = operand._node
-                if position in kept:
-                    stamp += entry.version
-            elif array.__class__ is np.ndarray:
-                entry = Constant(array, operand._name if is_tensor else None)
-            else:
+        for position, array in enumerate(arrays):
+            operand = operands[position]
+            entry: Any = operand._node if isinstance(operand, Tensor) else None
+            if entry is None:
                 entry = array
+                if array.__class__ is np.ndarray:
+                    entry = Constant(array, operand._name if isinstance(operand, Tensor) else None)
+            elif position in kept:
+                stamp += entry.version
             inputs.append(entry)
             args.append(array if position in kept else entry)
-        data = output if -1 in kept or output.size <= SMALL else None
-        return make_node(self, params, tuple(inputs), tuple(args), data, residuals, output, state.path, stamp)
+        data = output if -1 in kept else small(output)
+        return make_node(self, params, tuple(inputs), tuple(args), data, residuals, output, path, stamp)
 
 
 class Primitive(Operation):
@@ -173,6 +174,7 @@ class Primitive(Operation):
         first = next(rule for rule in rules if rule is not None)
         names = operand_names(first.function, skip=2)
         self.operands = ("out", *names)
+        self.functions = tuple(None if rule is None else rule.function for rule in rules)
         for rule in rules:
             if rule is not None and not rule.reads <= set(self.operands):
                 raise ValueError(f"{name}: a rule reads {set(rule.reads) - set(self.operands)}, which it does not have")
@@ -218,17 +220,17 @@ class Primitive(Operation):
         return self._apply(node, g, out, args)
 
     def _apply(self, node: Node, g: Any, out: Any, args: Sequence[Any]) -> Sequence[Any]:
-        results: list[Any] = []
-        params = node.params
-        for position, entry in enumerate(node.inputs):
-            rule = self.rule(position) if entry.__class__ is Node else None
-            if rule is None:
-                results.append(None)
-            elif self.variadic:
-                results.append(rule.function(g, out, *args, position=position, **params))
-            else:
-                results.append(rule.function(g, out, *args, **params))
-        return results
+        inputs, params = node.inputs, node.params
+        if self.variadic:
+            function = self.rules[0].function  # type: ignore[union-attr]
+            return [
+                function(g, out, *args, position=position, **params) if entry.__class__ is Node else None
+                for position, entry in enumerate(inputs)
+            ]
+        return [
+            function(g, out, *args, **params) if function is not None and entry.__class__ is Node else None
+            for function, entry in zip(self.functions, inputs, strict=True)
+        ]
 
 
 class Fused(Operation):

@@ -61,7 +61,12 @@ class State:
 
     def replace(self, **changes: Any) -> "State":
         """A copy with some fields changed."""
-        return State(**({field: getattr(self, field) for field in State.__slots__} | changes))
+        new = State(
+            self.recording, self.unfused, self.inside_rule, self.path, self.calls, self.default_dtype, self.entered
+        )
+        for field, value in changes.items():
+            setattr(new, field, value)
+        return new
 
 
 _STATE: ContextVar[State] = ContextVar("minigrad", default=State())  # noqa: B039 - immutable
@@ -172,7 +177,7 @@ class Constant:
         self.shape = array.shape
         self.dtype = array.dtype
         self.name = name
-        self.value = array if array.size <= SMALL else None
+        self.value = small(array)
 
     @property
     def ndim(self) -> int:
@@ -185,6 +190,17 @@ class Constant:
 
 SMALL = 16
 """Arrays of at most so many elements are kept for drawings though no rule reads them."""
+
+
+def small(array: Array) -> Array | None:
+    """A small array as it is kept for drawings; a copy where it is a view, which would keep all that it looks at."""
+    if array.size > SMALL:
+        return None
+    if array.base is not None:
+        array = array.copy()
+        array.setflags(write=False)
+    return array
+
 
 next_number = count().__next__
 

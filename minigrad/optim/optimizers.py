@@ -191,9 +191,16 @@ def clip_grad_norm(parameters: Iterable[Tensor], max_norm: float) -> float:
     """
     each = {id(parameter): parameter for parameter in parameters}.values()
     graded = [parameter for parameter in each if parameter.grad is not None]
-    total = math.sqrt(sum(float(np.vdot(p.grad.data, p.grad.data)) for p in graded if p.grad is not None))
+    total = math.sqrt(sum(_square_norm(p.grad.data) for p in graded if p.grad is not None))
     if total > max_norm:
         for parameter in graded:
             if parameter.grad is not None:
                 parameter.grad = Tensor(parameter.grad.data * (max_norm / total))
     return total
+
+
+def _square_norm(g: Array) -> float:
+    """The sum of squares; in float64 where it is beyond g's own range."""
+    with np.errstate(over="ignore"):
+        square = float(np.vdot(g, g))
+    return square if math.isfinite(square) else float(np.vdot(g.astype(np.float64), g.astype(np.float64)))

@@ -47,7 +47,7 @@ def trained(tmp_path_factory):
             max_length=26,
         )
         training = TrainingConfig(
-            steps=30, warmup=10, peak_rate=1.0, batch_size=16, evaluate_every=30, validation_size=4
+            steps=30, warmup=10, peak_rate=1e-2, batch_size=16, evaluate_every=30, validation_size=4, averaging=0.0
         )
         folders[name] = tmp_path_factory.mktemp("trained") / name
         train(create_run(folders[name], RunConfig(name, model, training), task), Silent())

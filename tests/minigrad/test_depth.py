@@ -1,7 +1,8 @@
-"""Contract 6: nothing recurses. A chain of 50,000 operations goes forward and backward, is freed, copied and printed."""
+"""Contract 6: nothing recurses. A chain of 50,000 operations goes forward, backward, is freed, copied and printed."""
 
 import copy
 import gc
+import inspect
 import pickle
 import sys
 import time
@@ -20,7 +21,7 @@ def without_gc():
     gc.collect()
     gc.disable()
     limit = sys.getrecursionlimit()
-    sys.setrecursionlimit(200 + len(__import__("inspect").stack()))
+    sys.setrecursionlimit(200 + len(inspect.stack()))
     yield
     sys.setrecursionlimit(limit)
     gc.enable()

@@ -1,4 +1,4 @@
-"""Contract 8: no silent wrong gradient by mutation. Each way to change a value after it was used is right, or refused."""
+"""Contract 8: no silent wrong gradient by mutation. Each way to change a value after its use is right, or refused."""
 
 import numpy as np
 import pytest
@@ -42,11 +42,18 @@ def test_a_view_written_through_its_base_does_not_reach_the_gradient(x):
 def test_index_mask_target_and_keep_arrays_written_after_recording_do_not_reach_the_gradient(x):
     index, mask, keep = np.array([0, 0, 1]), np.array([True, False]), np.array([True, False])
     targets, condition = np.array([1]), np.array([True, False])
+    column = x.reshape(2, 1)
     outputs = [
-        x[index], x[mask], mg.softmax(x, where=mask), mg.logsumexp(x, where=mask), mg.dropout(x, keep, 0.5),
-        mg.cross_entropy(x.reshape(1, 2), targets), mg.where(condition, x, 0.0),
-        mg.scatter_add(x, keep.astype(int), (2,)), mg.attention(x.reshape(2, 1), x.reshape(2, 1), x.reshape(2, 1), mask),
-    ]  # fmt: skip
+        x[index],
+        x[mask],
+        mg.softmax(x, where=mask),
+        mg.logsumexp(x, where=mask),
+        mg.dropout(x, keep, 0.5),
+        mg.cross_entropy(x.reshape(1, 2), targets),
+        mg.where(condition, x, 0.0),
+        mg.scatter_add(x, index[1:], (2,)),
+        mg.attention(column, column, column, mask),
+    ]
     before = [mg.gradients(output.sum(), [x])[0].data for output in outputs]
     for array in (index, mask, keep, targets, condition):
         array[:] = 1 - array if array.dtype != bool else ~array
@@ -93,11 +100,11 @@ def test_a_parameter_changed_between_forward_and_backward_is_an_error_that_names
         weight = mg.nn.Parameter([3.0, 4.0], dtype=np.float64, name="weight")
         loss = (x * weight * weight).sum()
         change(weight)
+        with pytest.raises(mg.GraphError, match="was changed"):
+            mg.gradients(loss, [x])
         with pytest.raises(mg.GraphError, match="multiply: weight was changed after this operation read it"):
             loss.backward()
         assert weight.grad is None or change is step_of_sgd
-        with pytest.raises(mg.GraphError, match="was changed"):
-            mg.gradients(loss, [x])
         (again,) = mg.gradients((x * weight).sum(), [x])
         np.testing.assert_array_equal(again.data, weight.data)
 

@@ -51,9 +51,13 @@ def test_no_grad_and_enable_grad_nest():
     ids=["no_grad", "unfused", "default_dtype"],
 )
 def test_an_exception_restores_the_state(setting, holds):
-    with pytest.raises(KeyError), setting():
-        assert holds()
-        raise KeyError
+    def fail():
+        with setting():
+            assert holds()
+            raise KeyError
+
+    with pytest.raises(KeyError):
+        fail()
     assert not holds()
 
 

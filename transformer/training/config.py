@@ -26,6 +26,7 @@ class TrainingConfig:
     The learning rate rises to `peak_rate` at step `warmup`. schedule: from there "linear" goes straight down to 0 after
     the last step; "paper" falls as step^-0.5 (section 5.3), without end.
     clip_norm: gradients longer than this, over all parameters together, are scaled down to it.
+    averaging: decay of the running average of the weights, which is what is judged and used; 0 for none.
     seed: of the weights, the data and dropout; the test and validation pairs do not depend on it.
     evaluate_every: steps between two looks at `validation_size` pairs, each with a checkpoint.
     Raises ValueError for a value that makes no sense.
@@ -38,6 +39,7 @@ class TrainingConfig:
     batch_size: int = 64
     label_smoothing: float = 0.0
     clip_norm: float = 1.0
+    averaging: float = 0.99
     seed: int = 0
     evaluate_every: int = 100
     validation_size: int = 200
@@ -53,8 +55,9 @@ class TrainingConfig:
             raise ValueError(f"schedule is {' or '.join(map(repr, SCHEDULES))}, got {self.schedule!r}")
         if self.schedule == "linear" and self.warmup > self.steps:
             raise ValueError(f"warmup={self.warmup} must not be longer than steps={self.steps}")
-        if not 0 <= self.label_smoothing < 1:
-            raise ValueError(f"label_smoothing must be in [0, 1), got {self.label_smoothing}")
+        for name in ("label_smoothing", "averaging"):
+            if not 0 <= getattr(self, name) < 1:
+                raise ValueError(f"{name} must be in [0, 1), got {getattr(self, name)}")
         if self.seed < 0:
             raise ValueError(f"seed must not be negative, got {self.seed}")
 

@@ -14,6 +14,7 @@ from transformer.evaluation import evaluate
 from transformer.model import Transformer
 from transformer.tasks.stream import batch_for_step
 from transformer.tasks.task import Pair, Task
+from transformer.training.averaging import RunningAverage
 from transformer.training.config import TrainingConfig
 from transformer.training.errors import RunError, TrainingFailed, TrainingInterrupted
 from transformer.training.interruption import Interruption
@@ -55,7 +56,9 @@ def train(run: Run, progress: Progress, max_seconds: float | None = None) -> Out
     parameters = list(model.parameters())
     schedule = learning_rate(config, run.config.model.d_model)
     optimizer = mg.optim.Adam(parameters, lr=schedule, betas=(0.9, 0.98), eps=1e-9)
-    state = run.restore(model, optimizer)
+    average = RunningAverage(model, config.averaging)
+    state = run.restore(model, average, optimizer)
+    judged = Transformer(run.config.model)
     validation = validation_pairs(task, config.validation_size)
     deadline = time.monotonic() + (max_seconds if max_seconds is not None else float("inf"))
     progress.start(task.name, state.step, config.steps)
@@ -80,6 +83,7 @@ def train(run: Run, progress: Progress, max_seconds: float | None = None) -> Out
             norm = mg.optim.clip_grad_norm(parameters, config.clip_norm)
             require_finite(run, state, step, loss.item(), norm)
             optimizer.step()
+            average.update(step)
 
             state = replace(
                 state,
@@ -99,10 +103,11 @@ def train(run: Run, progress: Progress, max_seconds: float | None = None) -> Out
 
             out_of_time = time.monotonic() >= deadline
             if step % config.evaluate_every == 0 or step == config.steps or out_of_time:
-                score = evaluate(model, validation, run.source_vocabulary, run.target_vocabulary)
+                judged.load_state_dict(average.state_dict())
+                score = evaluate(judged, validation, run.source_vocabulary, run.target_vocabulary)
                 row = replace(row, exact_match=score.exact_match, token_accuracy=score.token_accuracy)
                 if (score.exact_match, score.token_accuracy) >= (state.best_exact_match, state.best_token_accuracy):
-                    run.save_best(model)
+                    run.save_best(judged)
                     state = replace(
                         state,
                         best_step=step,
@@ -112,7 +117,7 @@ def train(run: Run, progress: Progress, max_seconds: float | None = None) -> Out
             metrics.append(row)
             progress.update(row)
             if row.exact_match is not None or interruption.requested:
-                run.save_last(model, optimizer, state)
+                run.save_last(model, average, optimizer, state)
             if interruption.requested:
                 raise TrainingInterrupted(step)
             if out_of_time:

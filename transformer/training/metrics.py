@@ -1,7 +1,6 @@
 """What is measured at every step, and the table `metrics.csv` that keeps it."""
 
 import csv
-import math
 from collections.abc import Iterable
 from dataclasses import astuple, dataclass, fields
 from pathlib import Path
@@ -102,9 +101,3 @@ def _line(values: Iterable[object]) -> str:
         ",".join("" if value is None else repr(value) if isinstance(value, float) else str(value) for value in values)
         + "\n"
     )
-
-
-def recent_loss(rows: list[Metrics], window: int = 50) -> float:
-    """The mean loss of the last `window` steps: steadier than one batch's. NaN if there is none."""
-    recent = rows[-window:]
-    return math.fsum(row.loss for row in recent) / len(recent) if recent else math.nan

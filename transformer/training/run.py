@@ -5,8 +5,8 @@
 | config.toml | the task, the model, the training: enough to do it all again |
 | source_vocabulary.json, target_vocabulary.json | words and their ids |
 | metrics.csv | a row a step: loss, rate, gradient norm, seconds; exact match where evaluated |
-| last.safetensors | weights and Adam's memory after the last step that was saved: what `--resume` goes on from |
-| best.safetensors | the weights with the highest exact match on the validation pairs: what is used |
+| last.safetensors | weights, their average and Adam's memory at the last step that was saved, for `--resume` |
+| best.safetensors | the averaged weights with the highest exact match on the validation pairs: what is used |
 | samples.txt | what the model writes, beside what is right |
 | curve.svg | loss and exact match over the steps |
 | report.json | the result; written last, so a run that has one is complete |
@@ -22,6 +22,7 @@ from minigrad.checkpoint import read_metadata, write_atomically
 from transformer.model import Transformer
 from transformer.tasks import get_task
 from transformer.tasks.task import Task
+from transformer.training.averaging import RunningAverage
 from transformer.training.config import RunConfig, load_config, save_config
 from transformer.training.errors import RunError
 from transformer.training.state import FORMAT, TrainingState, load_state, load_weights, save_state
@@ -79,13 +80,15 @@ class Run:
         """The result."""
         return self.path / "report.json"
 
-    def save_last(self, model: Transformer, optimizer: mg.optim.Adam, state: TrainingState) -> None:
+    def save_last(
+        self, model: Transformer, average: RunningAverage, optimizer: mg.optim.Adam, state: TrainingState
+    ) -> None:
         """Keep the state after a whole step, in place of the one before."""
-        save_state(self.last_file, model, optimizer, state)
+        save_state(self.last_file, model, average, optimizer, state)
 
-    def restore(self, model: Transformer, optimizer: mg.optim.Adam) -> TrainingState:
-        """Fill model and optimiser from the last saved state, and return it; the very beginning if none was saved."""
-        return load_state(self.last_file, model, optimizer) if self.last_file.exists() else TrainingState()
+    def restore(self, model: Transformer, average: RunningAverage, optimizer: mg.optim.Adam) -> TrainingState:
+        """Fill all three from the last saved state, and return it; the very beginning if none was saved."""
+        return load_state(self.last_file, model, average, optimizer) if self.last_file.exists() else TrainingState()
 
     def save_best(self, model: Transformer) -> None:
         """Keep the weights as the best so far: a plain state_dict, ready for `load_state_dict(mg.load(...))`."""

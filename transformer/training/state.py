@@ -1,4 +1,4 @@
-"""All that a training needs to go on as if it had never stopped: weights, the optimiser's memory, the step.
+"""All that a training needs to go on as if it had never stopped: weights, their average, Adam's memory, the step.
 
 The data and dropout of step n are functions of the seed and n, so the step is also the place in both streams.
 """
@@ -15,10 +15,11 @@ import minigrad as mg
 from minigrad.checkpoint import read_metadata
 from minigrad.errors import MinigradError
 from transformer.model import Transformer
+from transformer.training.averaging import RunningAverage
 from transformer.training.errors import RunError
 
 FORMAT = "minigrad-transformer training state 1"
-MODEL, OPTIMIZER = "model.", "optimizer."
+MODEL, AVERAGE, OPTIMIZER = "model.", "average.", "optimizer."
 
 
 @dataclass(frozen=True)
@@ -37,15 +38,18 @@ class TrainingState:
     best_token_accuracy: float = -1.0
 
 
-def save_state(path: Path, model: Transformer, optimizer: mg.optim.Adam, state: TrainingState) -> None:
+def save_state(
+    path: Path, model: Transformer, average: RunningAverage, optimizer: mg.optim.Adam, state: TrainingState
+) -> None:
     """Write everything to one file, whole or not at all."""
     arrays = {MODEL + name: array for name, array in model.state_dict().items()}
+    arrays |= {AVERAGE + name: array for name, array in average.state_dict().items()}
     arrays |= {OPTIMIZER + name: array for name, array in optimizer.state_dict().items()}
     mg.save(path, arrays, {"format": FORMAT, "state": json.dumps(asdict(state))})
 
 
-def load_state(path: Path, model: Transformer, optimizer: mg.optim.Adam) -> TrainingState:
-    """Give model and optimiser what `save_state` wrote, and return where training stood.
+def load_state(path: Path, model: Transformer, average: RunningAverage, optimizer: mg.optim.Adam) -> TrainingState:
+    """Give model, average and optimiser what `save_state` wrote, and return where training stood.
 
     Raises CheckpointError or RunError, naming the file, if it is broken or belongs to something else.
     """
@@ -59,9 +63,10 @@ def load_state(path: Path, model: Transformer, optimizer: mg.optim.Adam) -> Trai
         raise RunError(f"{path}: the record of where training stood is broken") from None
     load_weights(path, model, _part(arrays, MODEL))
     try:
+        average.load_state_dict(_part(arrays, AVERAGE))
         optimizer.load_state_dict(_part(arrays, OPTIMIZER))
     except (MinigradError, ValueError) as error:
-        raise RunError(f"{path}: the optimiser's state does not fit this model: {error}") from None
+        raise RunError(f"{path}: the state does not fit this model: {error}") from None
     return state
 
 

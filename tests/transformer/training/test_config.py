@@ -96,6 +96,7 @@ def test_sections_must_be_tables_and_the_file_must_be_there_and_be_text(tmp_path
         {"peak_rate": 0.0},
         {"clip_norm": -1.0},
         {"label_smoothing": 1.0},
+        {"averaging": 1.0},
         {"seed": -1},
     ],
 )

@@ -185,7 +185,7 @@ def test_the_best_weights_are_kept(make_run, monkeypatch):
     assert (state.best_step, state.best_exact_match, state.best_token_accuracy) == (12, 0.5, 0.6)
     last = mg.load(run.last_file)
     for name, array in mg.load(run.best_file).items():
-        np.testing.assert_array_equal(array, last[f"model.{name}"])
+        np.testing.assert_array_equal(array, last[f"average.{name}"])
 
 
 @pytest.mark.parametrize("name", TASKS)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from transformer.training.metrics import COLUMNS, Metrics, MetricsTable, read_metrics, recent_loss
+from transformer.training.metrics import COLUMNS, Metrics, MetricsTable, read_metrics
 
 
 def row(step, **changes):
@@ -55,9 +55,3 @@ def test_a_missing_table_is_an_empty_one(tmp_path):
 def test_appending_outside_with_is_refused(tmp_path):
     with pytest.raises(ValueError, match="inside `with`"):
         MetricsTable(tmp_path / "metrics.csv").append(row(1))
-
-
-def test_recent_loss_is_the_mean_of_the_last_steps():
-    rows = [row(step, loss=float(step)) for step in range(1, 11)]
-    assert recent_loss(rows, window=4) == 8.5
-    assert recent_loss([]) != recent_loss([])  # NaN
