@@ -136,7 +136,7 @@ def tell(run: "Run", judgement: "Judgement") -> None:
     else:
         print("  python -m demos train translate")
     print(f"  python -m demos evaluate {run.path}")
-    print("  python -m demos graph --out graphs")
+    print("  python -m demos graph --out drawings")
 
 
 def show_samples(run: "Run", judgement: "Judgement") -> None:
