@@ -99,13 +99,14 @@ def own(cotangent: Array) -> Array:
 def backward(output: Tensor, gradient: TensorLike | None, retain_graph: bool, create_graph: bool) -> None:
     """See `Tensor.backward`. Gradients are written only once the whole walk has gone through."""
     root, seed = start(output, gradient, create_graph)
+    release = not (retain_graph or create_graph)
     found: list[tuple[Node, Any]] = []
     with np.errstate(all="ignore"):
-        for step in steps(root, seed if create_graph else seed.data, record=create_graph):
-            if step.node.primitive is None or step.node.retains:
-                found.append((step.node, step.cotangent))
-            if not (retain_graph or create_graph):
-                step.node.release()
+        for node, cotangent, _ in steps(root, seed if create_graph else seed.data, record=create_graph):
+            if node.primitive is None or node.retains:
+                found.append((node, cotangent))
+            if release:
+                node.release()
         for node, cotangent in found:
             new = delivered(cotangent, node)
             node.grad = new if node.grad is None else added(node.grad, new, create_graph, "")
@@ -157,7 +158,7 @@ def steps(root: Node, seed: Any, record: bool = False, stop: frozenset[Node] = f
             continue
         if node in owned:
             cotangent.setflags(write=False)
-        if node.primitive is None or node in stop:
+        if node.primitive is None or (stop and node in stop):
             yield Step(node, cotangent, ())
             continue
         contributions = contribute(node, cotangent, record)
@@ -193,9 +194,12 @@ def contribute(node: Node, cotangent: Any, record: bool) -> list[Any]:
             # Operations of the rule are recorded, and belong to the module whose backward pass they are.
             with setting(recording=True, inside_rule=True, path=node.path):
                 raw = recorded_cotangents(node, cotangent)
-                return [conform(g, operand, node) for g, operand in zip(raw, node.inputs, strict=True)]
+                return [
+                    None if g is None else conform(g, operand, node)
+                    for g, operand in zip(raw, node.inputs, strict=True)
+                ]
         raw = node.primitive.cotangents(node, cotangent)
-        return [conform(g, operand, node) for g, operand in zip(raw, node.inputs, strict=True)]
+        return [None if g is None else conform(g, operand, node) for g, operand in zip(raw, node.inputs, strict=True)]
     except Exception as error:
         operands = ", ".join(describe(operand) for operand in node.inputs)
         error.add_note(f"in the derivative of {located(node)}: {operands}")
@@ -223,6 +227,8 @@ def check_fresh(node: Node) -> None:
             f"{located(node)}: its saved arrays were released by an earlier backward pass; "
             "use retain_graph=True there if a second pass is meant"
         )
+    if node.stamp is None:
+        return
     versions = 0
     for entry, arg in zip(node.inputs, node.args, strict=True):
         if arg is not entry and isinstance(entry, Node):
@@ -244,7 +250,7 @@ def located(node: Node) -> str:
 
 def conform(contribution: Any, operand: Any, node: Node) -> Any:
     """A contribution in its operand's shape and dtype: summed over the axes that broadcasting added or stretched."""
-    if contribution is None or operand.__class__ is not Node:
+    if operand.__class__ is not Node:
         return None
     if contribution.__class__ is not np.ndarray and not isinstance(contribution, Tensor):
         contribution = np.asarray(contribution)

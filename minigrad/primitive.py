@@ -129,7 +129,7 @@ class Operation:
             kept = self._kept[tracked] = self.kept(tracked)
         inputs: list[Any] = []
         args: list[Any] = []
-        stamp = 0
+        stamp = None
         for position, array in enumerate(arrays):
             operand = operands[position]
             entry: Any = operand._node if isinstance(operand, Tensor) else None
@@ -137,8 +137,8 @@ class Operation:
                 entry = array
                 if array.__class__ is np.ndarray:
                     entry = Constant(array, operand._name if isinstance(operand, Tensor) else None)
-            elif position in kept:
-                stamp += entry.version
+            elif entry.primitive is None and position in kept:
+                stamp = (stamp or 0) + entry.version
             inputs.append(entry)
             args.append(array if position in kept else entry)
         data = output if -1 in kept else small(output)
@@ -207,7 +207,7 @@ class Primitive(Operation):
     def cotangents(self, node: Node, g: Array) -> Sequence[Any]:
         """See `Operation.cotangents`."""
         assert node.args is not None
-        return self._apply(node, g, node.data if node.data is not None else node, node.args)
+        return self._apply(node, g, node if node.data is None else node.data, node.args)
 
     def recorded_cotangents(self, node: Node, g: Tensor) -> Sequence[Any]:
         """The same as Tensors on the tape: the very same rules, on Tensors that alias what was saved."""
@@ -220,17 +220,17 @@ class Primitive(Operation):
         return self._apply(node, g, out, args)
 
     def _apply(self, node: Node, g: Any, out: Any, args: Sequence[Any]) -> Sequence[Any]:
-        inputs, params = node.inputs, node.params
-        if self.variadic:
-            function = self.rules[0].function  # type: ignore[union-attr]
-            return [
-                function(g, out, *args, position=position, **params) if entry.__class__ is Node else None
-                for position, entry in enumerate(inputs)
-            ]
-        return [
-            function(g, out, *args, **params) if function is not None and entry.__class__ is Node else None
-            for function, entry in zip(self.functions, inputs, strict=True)
-        ]
+        params = node.params
+        results: list[Any] = []
+        for position, entry in enumerate(node.inputs):
+            function = self.functions[0 if self.variadic else position] if entry.__class__ is Node else None
+            if function is None:
+                results.append(None)
+            elif self.variadic:
+                results.append(function(g, out, *args, position=position, **params))
+            else:
+                results.append(function(g, out, *args, **params))
+        return results
 
 
 class Fused(Operation):

@@ -213,7 +213,7 @@ class Node:
         `inputs` itself, which has a shape and a dtype and no arithmetic. None once released.
     data: a leaf's array; an operation's output where a rule reads it or it is small, else None.
     residuals: what a fused kernel keeps for its backward.
-    stamp: the versions of the leaves among `args`, added up, when the operation ran.
+    stamp: the versions of the leaves among `args`, added up, when the operation ran; None where no leaf is read.
     version: how often a leaf's array was replaced.
     number: the order of creation; inputs come before outputs, so it is a topological order.
     """
@@ -234,7 +234,7 @@ class Node:
     dtype: np.dtype[Any]
     path: str
     number: int
-    stamp: int
+    stamp: int | None
     version: int
     name: str | None
     grad: "Tensor | None"
@@ -243,7 +243,7 @@ class Node:
     @staticmethod
     def leaf(data: Array, name: str | None) -> "Node":
         """The node of a tensor that asks for a gradient and was made by no operation."""
-        return make_node(None, {}, (), (), data, None, data, "", 0, name)
+        return make_node(None, {}, (), (), data, None, data, "", None, name)
 
     @property
     def ndim(self) -> int:
@@ -288,7 +288,7 @@ def make_node(
     residuals: Any,
     output: Array,
     path: str,
-    stamp: int,
+    stamp: int | None,
     name: str | None = None,
 ) -> Node:
     """A new node for `output`."""
@@ -322,7 +322,7 @@ def topological_order(roots: Iterable[Node], stop: frozenset[Node] = frozenset()
     seen = set(waiting)
     while waiting:
         node = waiting.pop()
-        if node in stop:
+        if stop and node in stop:
             continue
         for operand in node.inputs:
             if operand.__class__ is Node and operand not in seen:

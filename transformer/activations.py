@@ -1,38 +1,49 @@
-"""Naming activations as they are made, so that one can look at them: `with capture() as seen: model(...)`."""
+"""Naming activations as they are made, so that one can look at them: `with model.capture() as seen: model(...)`."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
 
 import minigrad as mg
 
-_SEEN: ContextVar[dict[str, mg.Tensor] | None] = ContextVar("activations", default=None)
+
+@dataclass(frozen=True)
+class Watch:
+    """Who is looked at, and what was seen so far."""
+
+    modules: frozenset[int]
+    seen: dict[str, mg.Tensor]
+
+
+_WATCH: ContextVar[Watch | None] = ContextVar("watch", default=None)
 
 
 @contextmanager
-def capture() -> Iterator[dict[str, mg.Tensor]]:
-    """Collect every named activation made inside: {"encoder.layers.0.self_attention.pattern": Tensor, ...}.
+def capture(model: mg.nn.Module) -> Iterator[dict[str, mg.Tensor]]:
+    """Collect every named activation that `model` makes: {"encoder.layers.0.self_attention.pattern": Tensor, ...}.
 
-    Attention runs its definition inside, step by step, so that scores and pattern are the tensors that made the output:
-    with `retain_grad()` before a backward pass, or `mg.gradients`, their gradients can be had too.
+    Attention runs its definition meanwhile, step by step, so that scores and pattern are the tensors that made the
+    output, and have gradients too: `mg.gradients(loss, [seen[name]])`. What is made again (a second call, the steps of
+    `generate`) has "#2" and so on at the end of the module's path; a new outermost call replaces what it makes anew.
     """
-    seen: dict[str, mg.Tensor] = {}
-    token = _SEEN.set(seen)
+    watch = Watch(frozenset(id(module) for _, module in model.named_modules()), {})
+    token = _WATCH.set(watch)
     try:
-        yield seen
+        yield watch.seen
     finally:
-        _SEEN.reset(token)
+        _WATCH.reset(token)
 
 
-def capturing() -> bool:
-    """Whether somebody looks."""
-    return _SEEN.get() is not None
+def watched(module: mg.nn.Module) -> bool:
+    """Whether somebody looks at this module."""
+    watch = _WATCH.get()
+    return watch is not None and id(module) in watch.modules
 
 
-def named(name: str, activation: mg.Tensor) -> mg.Tensor:
-    """The activation itself, noted under the running module's path and its name if somebody looks."""
-    seen = _SEEN.get()
-    if seen is not None:
+def named(module: mg.nn.Module, **activations: mg.Tensor) -> None:
+    """Note activations of the running module under its path and their names, if somebody looks."""
+    watch = _WATCH.get()
+    if watch is not None and id(module) in watch.modules:
         path = mg.nn.current_path()
-        seen[f"{path}.{name}" if path else name] = activation
-    return activation
+        watch.seen.update({f"{path}.{name}" if path else name: tensor for name, tensor in activations.items()})

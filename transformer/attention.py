@@ -3,12 +3,10 @@
 Shapes: B batch, T_q / T_k lengths, D d_model, H heads, D_h = D / H.
 """
 
-import math
-
 import numpy as np
 
 import minigrad as mg
-from transformer.activations import capturing, named
+from transformer.activations import named, watched
 from transformer.masks import Mask
 
 
@@ -34,10 +32,12 @@ class MultiHeadAttention(mg.nn.Module):
         mask: boolean, True = may attend, broadcast to (B, H, T_q, T_k). A query that may see nothing gets 0 from every
         head. Activations: q (B, H, T_q, D_h), k, v (B, H, T_k, D_h), scores and pattern (B, H, T_q, T_k), z like q.
         """
-        q = named("q", self.split(self.query(x)))
-        k = named("k", self.split(self.key(memory)))
-        v = named("v", self.split(self.value(memory)))
-        z = named("z", attend_by_steps(q, k, v, mask) if capturing() else mg.attention(q, k, v, mask))
+        q, k, v = self.split(self.query(x)), self.split(self.key(memory)), self.split(self.value(memory))
+        if watched(self):
+            scores, pattern, z = mg.attention_steps(q, k, v, mask)
+            named(self, q=q, k=k, v=v, scores=scores, pattern=pattern, z=z)
+        else:
+            z = mg.attention(q, k, v, mask)
         out: mg.Tensor = self.output(self.merge(z))
         return out
 
@@ -50,10 +50,3 @@ class MultiHeadAttention(mg.nn.Module):
         """(B, H, T, D_h) -> (B, T, D): the heads' outputs side by side, the inverse of `split`."""
         batch, heads, length, width = z.shape
         return z.swapaxes(1, 2).reshape(batch, length, heads * width)
-
-
-def attend_by_steps(q: mg.Tensor, k: mg.Tensor, v: mg.Tensor, mask: Mask | None) -> mg.Tensor:
-    """`mg.attention` with its scores and pattern named, for who looks: softmax(q k^T / sqrt(D_h)) v."""
-    scores = named("scores", q @ k.swapaxes(-1, -2) * (1 / math.sqrt(q.shape[-1])))
-    pattern = named("pattern", mg.softmax(scores, where=mask))
-    return pattern @ v

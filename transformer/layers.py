@@ -24,8 +24,9 @@ class TokenEmbedding(mg.nn.Embedding):
     def __init__(
         self, count: int, d_model: int, rng: np.random.Generator, table: mg.nn.Parameter | None = None
     ) -> None:
-        super().__init__(count, d_model, rng)
-        if table is not None:
+        if table is None:
+            super().__init__(count, d_model, rng)
+        else:
             self.weight = table
 
     def forward(self, ids: Ids) -> mg.Tensor:

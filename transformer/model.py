@@ -99,7 +99,7 @@ class Transformer(mg.nn.Module):
 
     def capture(self) -> AbstractContextManager[dict[str, mg.Tensor]]:
         """`with model.capture() as seen: model(...)`: all named activations; see `transformer.activations`."""
-        return capture()
+        return capture(self)
 
     @property
     def parameter_count(self) -> int:

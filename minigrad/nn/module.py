@@ -27,7 +27,7 @@ class Parameter(Tensor):
 
 
 class Module:
-    """A layer: attributes that are Parameters, Modules, or lists, tuples or dicts of Modules belong to it.
+    """A layer: attributes that are Parameters or Modules, or lists, tuples or dicts of these, belong to it.
 
     A subclass defines `forward`; calling the module runs it, with the module's path on every node made inside. The
     path is fixed when the module is attached to its parent ("encoder.layers.0"); a call only sets it. A module called
@@ -37,27 +37,30 @@ class Module:
 
     path: str
     _owned: dict[str, "Module | Parameter"]
+    _containers: set[str]
     _attached: bool
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
         """A module with no path yet, whether or not its subclass calls `super().__init__()`."""
         module = super().__new__(cls)
-        module.__dict__.update(path="", _owned={}, _attached=False)
+        module.__dict__.update(path="", _owned={}, _containers=set(), _attached=False)
         return module
 
     def __setattr__(self, name: str, value: Any) -> None:
         object.__setattr__(self, name, value)
-        if isinstance(value, Parameter):
-            if value.name is None:
-                self._owned[name] = value
-                value.name = joined(self.path, name)
-        else:
-            self._attach(name, value)
+        self._owned.pop(name, None)  # what the attribute held before
+        if isinstance(value, list | tuple | dict):
+            self._containers.add(name)
+        self._attach(name, value)
 
     def _attach(self, name: str, value: Any) -> None:
-        """Give the modules that an attribute holds their path, if they have no parent yet."""
-        for child_name, child in modules_within(name, value):
-            if not child._attached:
+        """Name the parameters that an attribute holds, and give its modules their path, if they have none yet."""
+        for child_name, child in parts_within(name, value):
+            if isinstance(child, Parameter):
+                if child.name is None:
+                    self._owned[child_name] = child
+                    child.name = joined(self.path, child_name)
+            elif not child._attached:
                 child._attached = True
                 self._owned[child_name] = child
                 child._prefix(joined(self.path, child_name))
@@ -71,8 +74,11 @@ class Module:
             else:
                 item.name = joined(self.path, name)
 
-    def _own_parameters(self) -> Iterator[tuple[str, Parameter]]:
-        return ((name, value) for name, value in vars(self).items() if isinstance(value, Parameter))
+    def _parts(self) -> Iterator[tuple[str, "Module | Parameter"]]:
+        """The parameters and modules that this module's attributes hold, in the order of assignment."""
+        for name, value in vars(self).items():
+            if name != "_owned":
+                yield from parts_within(name, value)
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         """What the module computes; subclasses define it."""
@@ -94,10 +100,13 @@ class Module:
         return setting(path=path if count == 1 else f"{path}#{count}")
 
     def _settle(self) -> None:
-        """Attach modules that were put into a list after the list was assigned."""
-        for _, module in self.named_modules():
-            for name, value in list(vars(module).items()):
-                module._attach(name, value)
+        """Attach what was put into a list after the list was assigned."""
+        waiting: list[Module] = [self]
+        while waiting:
+            module = waiting.pop()
+            for name in module._containers:
+                module._attach(name, vars(module).get(name))
+            waiting.extend(part for part in module._owned.values() if isinstance(part, Module))
 
     def named_modules(self, prefix: str = "") -> Iterator[tuple[str, "Module"]]:
         """(dotted name, module) for this module ("") and all below it, each once, in the order of assignment."""
@@ -109,22 +118,17 @@ class Module:
                 continue
             seen.add(id(module))
             yield name, module
-            below = [
-                (joined(name, child_name), child)
-                for attribute, value in vars(module).items()
-                if attribute != "_owned"
-                for child_name, child in modules_within(attribute, value)
-            ]
+            below = [(joined(name, part), child) for part, child in module._parts() if isinstance(child, Module)]
             waiting.extend(reversed(below))
 
     def named_parameters(self) -> Iterator[tuple[str, Parameter]]:
         """(dotted name, parameter) for all parameters, each once, in the order of assignment."""
         seen: set[int] = set()
         for prefix, module in self.named_modules():
-            for name, parameter in module._own_parameters():
-                if id(parameter) not in seen:
-                    seen.add(id(parameter))
-                    yield joined(prefix, name), parameter
+            for name, part in module._parts():
+                if isinstance(part, Parameter) and id(part) not in seen:
+                    seen.add(id(part))
+                    yield joined(prefix, name), part
 
     def parameters(self) -> list[Parameter]:
         """All parameters, each once, in the order of assignment."""
@@ -170,13 +174,13 @@ def joined(*parts: str) -> str:
     return ".".join(part for part in parts if part)
 
 
-def modules_within(name: str, value: Any) -> Iterator[tuple[str, Module]]:
-    """The modules that an attribute holds, with their names below its owner."""
-    if isinstance(value, Module):
+def parts_within(name: str, value: Any) -> Iterator[tuple[str, Module | Parameter]]:
+    """The modules and parameters that an attribute holds, with their names below its owner."""
+    if isinstance(value, Module | Parameter):
         yield name, value
     elif isinstance(value, list | tuple):
         for position, item in enumerate(value):
-            yield from modules_within(f"{name}.{position}", item)
+            yield from parts_within(f"{name}.{position}", item)
     elif isinstance(value, dict):
         for key, item in value.items():
-            yield from modules_within(f"{name}.{key}", item)
+            yield from parts_within(f"{name}.{key}", item)

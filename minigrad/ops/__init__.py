@@ -23,6 +23,7 @@ from minigrad.ops.elementwise import (
 from minigrad.ops.indexing import getitem, scatter_add
 from minigrad.ops.neural import (
     attention,
+    attention_steps,
     cross_entropy,
     dropout,
     layer_norm,
@@ -36,7 +37,8 @@ from minigrad.ops.reductions import max, mean, sum
 from minigrad.ops.shapes import broadcast_to, concatenate, expand_dims, reshape, squeeze, swapaxes, transpose
 
 __all__ = [
-    "abs", "add", "astype", "attention", "broadcast_to", "concatenate", "cos", "cross_entropy", "divide", "dropout",
+    "abs", "add", "astype", "attention", "attention_steps",
+    "broadcast_to", "concatenate", "cos", "cross_entropy", "divide", "dropout",
     "exp", "expand_dims", "getitem", "layer_norm", "linear", "log", "log_softmax", "logsumexp", "matmul", "max",
     "maximum", "mean", "minimum", "multiply", "negative", "power", "relu", "reshape", "scatter_add", "sin", "softmax",
     "sqrt", "squeeze", "subtract", "sum", "swapaxes", "tanh", "transpose", "where",

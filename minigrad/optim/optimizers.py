@@ -53,9 +53,15 @@ class Optimizer:
         raise NotImplementedError
 
     def step(self) -> None:
-        """Change every parameter that has a gradient; one that has none stays as it is, and so do its moments."""
+        """Change every parameter that has a gradient; one that has none stays as it is, and so do its moments.
+
+        Raises ValueError for a learning rate that is negative or not finite.
+        """
+        rate = self.lr(self.step_count + 1) if callable(self.lr) else self.lr
+        if not 0 <= rate < math.inf:
+            raise ValueError(f"the learning rate of step {self.step_count + 1} must be finite and not negative: {rate}")
         self.step_count += 1
-        self.rate = self.lr(self.step_count) if callable(self.lr) else self.lr
+        self.rate = rate
         for start, end in self._runs():
             first, last = self._position(start), self._position(end - 1)
             together = self.parameters[first : last + 1]
@@ -118,7 +124,7 @@ class SGD(Optimizer):
 
     def __init__(self, parameters: Iterable[Tensor], lr: Rate, momentum: float = 0.0) -> None:
         super().__init__(parameters, lr)
-        self.momentum = momentum
+        self.momentum = share_that_stays("momentum", momentum)
 
     def update(self, new: Array, old: Array, g: Array, moments: list[Array]) -> None:
         """See the class."""
@@ -142,7 +148,7 @@ class Adam(Optimizer):
         self, parameters: Iterable[Tensor], lr: Rate, betas: tuple[float, float] = (0.9, 0.98), eps: float = 1e-9
     ) -> None:
         super().__init__(parameters, lr)
-        self.betas = betas
+        self.betas = share_that_stays("betas[0]", betas[0]), share_that_stays("betas[1]", betas[1])
         self.eps = eps
 
     def update(self, new: Array, old: Array, g: Array, moments: list[Array]) -> None:
@@ -184,11 +190,20 @@ class AdamW(Adam):
         new -= self.rate * self.weight_decay * old
 
 
+def share_that_stays(name: str, value: float) -> float:
+    """The share of a running mean that stays at each step. Raises ValueError outside [0, 1)."""
+    if not 0 <= value < 1:
+        raise ValueError(f"{name} must be in [0, 1), not {value}")
+    return value
+
+
 def clip_grad_norm(parameters: Iterable[Tensor], max_norm: float) -> float:
     """Scale all gradients so that their joint Euclidean norm is at most `max_norm`; returns the norm before that.
 
-    A parameter counts once, however often it is listed.
+    A parameter counts once, however often it is listed. Raises ValueError for a `max_norm` that is not positive.
     """
+    if not max_norm > 0:
+        raise ValueError(f"max_norm must be positive, not {max_norm}")
     each = {id(parameter): parameter for parameter in parameters}.values()
     graded = [parameter for parameter in each if parameter.grad is not None]
     total = math.sqrt(sum(_square_norm(p.grad.data) for p in graded if p.grad is not None))

@@ -115,6 +115,11 @@ def test_row_24_second_derivatives_of_powers_at_0(exponent, second):
             assert second == 0
 
 
+def test_row_27_without_the_remedy_is_not_a_number_and_not_a_wrong_one():
+    """where hands the root a cotangent of 0, and 0 times the root's infinite slope is NaN, as in every engine."""
+    assert np.isnan(grad(lambda x: mg.where(x < 1, x, mg.sqrt(x)), 0.0))
+
+
 def test_row_29_softmax_with_a_row_fully_masked():
     mask = np.array([[True, True], [False, False]])
     x = leaf([[1.0, 2.0], [3.0, 4.0]])

@@ -35,6 +35,18 @@ def test_one_wrong_entry_of_many_is_found_and_named(wrong_at_one_place):
         mg.check_grads(lambda x: wrong_at_one_place(x, 1.0), [np.arange(6.0).reshape(2, 3)])
 
 
+@pytest.mark.parametrize(("error", "accepted"), [(1e-5, False), (1e-8, True)])
+def test_central_differences_see_an_error_of_one_in_a_hundred_thousand(error, accepted):
+    """Where there is a kink, they are all there is."""
+    row = Primitive("off", np.exp, "", Rule(lambda g, out, x: g * out * (1 + error), "out"), analytic=False)
+    del TABLE["off"]
+    if accepted:
+        mg.check_grads(row, [np.array([0.3, -0.7])])
+    else:
+        with pytest.raises(GradientCheckError, match="central difference"):
+            mg.check_grads(row, [np.array([0.3, -0.7])])
+
+
 def test_two_zeros_are_not_judged_by_their_ratio():
     """Row 56: the gradient of an attention's key bias is exactly 0 in theory, and a rounding in practice."""
     rng = np.random.default_rng(0)

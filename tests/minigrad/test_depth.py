@@ -5,7 +5,6 @@ import gc
 import inspect
 import pickle
 import sys
-import time
 import weakref
 
 import numpy as np
@@ -36,7 +35,6 @@ def chain(x, length=LENGTH):
 
 def test_a_chain_of_50_000_operations(without_gc):
     """Row 38. With the garbage collector off: what is freed is freed by reference counts, one after the other."""
-    started = time.perf_counter()
     x = mg.Tensor(0.0, requires_grad=True)
     y = chain(x)
     assert y.item() == LENGTH
@@ -49,7 +47,6 @@ def test_a_chain_of_50_000_operations(without_gc):
     first = weakref.ref(x._node)
     del x, y
     assert first() is None
-    assert time.perf_counter() - started < 60  # no contest, only not quadratic
 
 
 def test_a_deep_chain_through_create_graph(without_gc):

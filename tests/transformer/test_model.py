@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import minigrad as mg
 from tests.transformer.models import small_batch, small_model
-from transformer import Transformer, TransformerConfig
+from transformer import Transformer, TransformerConfig, capture
 from transformer.vocabulary import BOS, EOS, PAD
 
 
@@ -172,9 +172,36 @@ def test_generate_takes_the_likeliest_word_of_every_step():
         begun = np.append(begun, [[word]], axis=1)
 
 
-def test_generate_records_nothing():
+def test_generate_records_nothing(monkeypatch):
     model, (source, _, _) = small_model(), small_batch()
-    assert not mg.Tensor(model.generate(source, max_length=2)).requires_grad
+    logits, decode = [], Transformer.decode
+    monkeypatch.setattr(Transformer, "decode", lambda self, *args: logits.append(decode(self, *args)) or logits[-1])
+    model.generate(source, max_length=2)
+    assert logits
+    assert not any(each.requires_grad for each in logits)
+
+
+def test_capture_sees_its_own_model_only_and_each_step_of_generate():
+    model, other, (source, target_in, _) = small_model(), small_model(seed=9), small_batch()
+    with model.capture() as seen:
+        other(source, target_in)
+        assert not seen
+        model.generate(source, max_length=3)
+    assert seen["decoder.layers.0.self_attention.pattern"].shape[2:] == (1, 1)
+    assert seen["decoder.layers.0.self_attention#2.pattern"].shape[2:] == (2, 2)
+
+
+def test_capture_changes_nothing_also_where_a_mask_hides_what_is_not_finite():
+    attention = small_model().decoder.layers[0].cross_attention
+    x, memory = np.random.default_rng(0).standard_normal((2, 3, 4, 12))
+    memory[:, 1] = np.inf
+    mask = np.array([True, False, True, True])
+    with np.errstate(invalid="ignore"):  # the projections of what is hidden
+        plain = attention(mg.Tensor(x), mg.Tensor(memory), mask).data
+    with capture(attention), np.errstate(invalid="ignore"):
+        watched = attention(mg.Tensor(x), mg.Tensor(memory), mask).data
+    assert np.isfinite(plain).all()
+    np.testing.assert_allclose(watched, plain, rtol=1e-12)
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,15 +17,37 @@ from minigrad.tape import Array, current
 from minigrad.tensor import Tensor, TensorLike
 
 
-def _definition(query: Tensor, key: Tensor, value: Tensor, *, mask: Array | None) -> Tensor:
+class AttentionSteps(NamedTuple):
+    """What `attention_steps` makes."""
+
+    scores: Tensor
+    pattern: Tensor
+    output: Tensor
+
+
+def attention_steps(query: Tensor, key: Tensor, value: Tensor, mask: Array | None = None) -> AttentionSteps:
+    """The definition of `attention`, step by step, with what is made on the way; arguments as there.
+
+    scores = query @ key^T / sqrt(D_h), pattern = softmax(scores, where=mask), both (..., T_q, T_k);
+    output = pattern @ value.
+    """
     if mask is not None:
-        query = where(_live(mask, query.shape, -1), query, 0.0)
-        key = where(_live(mask, key.shape, -2), key, 0.0)
-        value = where(_live(mask, value.shape, -2), value, 0.0)
+        query, key, value = _shown(query, mask, -1), _shown(key, mask, -2), _shown(value, mask, -2)
     scores = matmul(query, swapaxes(key, -1, -2)) * (1 / math.sqrt(query.shape[-1]))
     if mask is not None and scores.shape != (shape := np.broadcast_shapes(mask.shape, scores.shape)):
         scores = broadcast_to(scores, shape)
-    return matmul(softmax(scores, axis=-1, where=mask), value)
+    pattern = softmax(scores, axis=-1, where=mask)
+    return AttentionSteps(scores, pattern, matmul(pattern, value))
+
+
+def _definition(query: Tensor, key: Tensor, value: Tensor, *, mask: Array | None) -> Tensor:
+    return attention_steps(query, key, value, mask).output
+
+
+def _shown(content: Tensor, mask: Array, other: int) -> Tensor:
+    """`_visible` on Tensors: with 0 in rows that take no part."""
+    live = _live(mask, content.shape, other)
+    return content if live.all() else where(live, content, 0.0)
 
 
 def _live(mask: Array, content: Sequence[int], other: int) -> Array:

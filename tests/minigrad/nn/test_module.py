@@ -172,6 +172,33 @@ def test_modules_put_into_a_list_after_it_was_assigned_are_found(x):
     assert [parameter.name for parameter in model.parameters()] == [f"layers.{i}.weight" for i in range(3)]
 
 
+def test_parameters_in_lists_tuples_and_dictionaries_are_found(x):
+    class Model(Module):
+        def __init__(self):
+            self.weights = [Parameter([2.0]), Parameter([3.0])]
+            self.more = {"a": (Parameter([4.0]),)}
+
+        def forward(self, x):
+            for weight in (*self.weights, *self.more["a"]):
+                x = x * weight
+            return x
+
+    class Outer(Module):
+        def __init__(self):
+            self.inner = Model()
+            self.inner.weights.append(Parameter([5.0]))
+
+        def forward(self, x):
+            return self.inner(x)
+
+    model = Outer()
+    names = ["inner.weights.0", "inner.weights.1", "inner.weights.2", "inner.more.a.0"]
+    assert [name for name, _ in model.named_parameters()] == names
+    model(x).sum().backward()
+    assert [parameter.name for parameter in model.parameters()] == names
+    assert all(parameter.grad is not None for parameter in model.parameters())
+
+
 def test_methods_other_than_forward_open_the_scope_themselves(x):
     class Model(Module):
         def __init__(self):
@@ -340,3 +367,22 @@ def test_a_parameter_is_floating():
         Parameter([1, 2])
     assert Parameter([1.0]).requires_grad
     assert Parameter([1], dtype=np.float64).dtype == np.float64
+
+
+def test_a_replaced_parameter_is_let_go():
+    import gc
+    import weakref
+
+    class Layer(mg.nn.Module):
+        def __init__(self):
+            self.weight = mg.nn.Parameter([1.0])
+
+    gc.disable()
+    try:
+        layer = Layer()
+        old = weakref.ref(layer.weight)
+        layer.weight = mg.nn.Parameter([2.0])
+        assert old() is None
+        assert layer.weight.name == "weight"
+    finally:
+        gc.enable()

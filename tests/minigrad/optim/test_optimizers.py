@@ -243,3 +243,29 @@ def test_the_norm_of_big_gradients_does_not_overflow():
     p.grad = mg.Tensor(np.full(4, 1e30, np.float32))
     assert clip_grad_norm([p], 1.0) == pytest.approx(2e30)
     np.testing.assert_allclose(p.grad.data, 0.5, rtol=1e-6)
+
+
+@pytest.mark.parametrize("rate", [-1.0, np.inf, np.nan])
+def test_a_rate_that_would_go_uphill_or_nowhere_is_refused_and_changes_nothing(rate):
+    p = mg.nn.Parameter([1.0, 2.0])
+    p.grad = mg.Tensor([1.0, 1.0])
+    optimizer = mg.optim.Adam([p], lr=lambda step: rate)
+    with pytest.raises(ValueError, match="the learning rate of step 1 must be finite and not negative"):
+        optimizer.step()
+    assert p.data.tolist() == [1.0, 2.0]
+    assert optimizer.step_count == 0
+
+
+@pytest.mark.parametrize(
+    ("make", "text"),
+    [
+        (lambda p: mg.optim.Adam(p, lr=1.0, betas=(1.0, 0.9)), r"betas\[0\] must be in \[0, 1\)"),
+        (lambda p: mg.optim.Adam(p, lr=1.0, betas=(0.9, -0.1)), r"betas\[1\] must be in \[0, 1\)"),
+        (lambda p: mg.optim.SGD(p, lr=1.0, momentum=5.0), r"momentum must be in \[0, 1\), not 5.0"),
+        (lambda p: mg.optim.clip_grad_norm(p, -1.0), "max_norm must be positive, not -1.0"),
+        (lambda p: mg.optim.clip_grad_norm(p, float("nan")), "max_norm must be positive, not nan"),
+    ],
+)
+def test_settings_without_a_meaning_are_refused(make, text):
+    with pytest.raises(ValueError, match=text):
+        make([mg.nn.Parameter([1.0])])
