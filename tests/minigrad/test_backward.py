@@ -189,7 +189,7 @@ def test_backward_of_a_tensor_without_history_is_an_error_that_says_why():
         y.backward()
 
 
-def test_an_error_in_a_rule_says_which_operation_in_which_module(x):
+def test_the_graph_of_a_model_is_released_by_backward(x):
     class Block(mg.nn.Module):
         def forward(self, x):
             return mg.exp(x)

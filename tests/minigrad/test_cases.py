@@ -25,6 +25,11 @@ def fan(x):
     return mg.concatenate([mg.maximum(x, 0.0), x], axis=1)
 
 
+def dense(x):
+    first = mg.concatenate([mg.maximum(x, 0.0), x], axis=1)
+    return mg.concatenate([mg.maximum(first, 0.0), x], axis=1)
+
+
 CASES = {
     "1: a broadcast operand's gradient has its own shape": (
         lambda: grad(lambda a, b: (a * b).sum(), [1.0], [[2.0, 3.0]])[0], [5.0]
@@ -35,6 +40,7 @@ CASES = {
     ),
     "8: an element of a broadcast": (lambda: grad(lambda x: mg.broadcast_to(x, (100,))[0], [3.0]), [1.0]),
     "9: a value that fans out twice": (lambda: grad(lambda x: fan(x).sum(), [[1.0]]), [[4.0]]),
+    "9: the same with the first x joined each time": (lambda: grad(lambda x: dense(x).sum(), [[1.0]]), [[3.0]]),
     "10: a tie of maximum gives each half": (lambda: grad(lambda a, b: mg.maximum(a, b), 1.0, 1.0), [0.5, 0.5]),
     "10: maximum of x with itself": (lambda: grad(lambda x: mg.maximum(x, x), 1.0), 1.0),
     "11: ties of max share": (lambda: grad(lambda x: x.max(), np.ones(4)), [0.25] * 4),
