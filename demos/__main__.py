@@ -20,6 +20,12 @@ from typing import NoReturn
 import demos
 from demos.problems import UserError, describe
 
+ORDER = (
+    "train",
+    "translate",
+    "evaluate",
+    "graph",
+)  # as a newcomer meets them; other commands follow by the alphabet
 INTERRUPTED, PIPE_CLOSED = 130, 141  # 128 + the signal's number, as a shell reports it
 
 
@@ -35,14 +41,15 @@ class Parser(argparse.ArgumentParser):
 
 
 def module_names() -> list[str]:
-    """The modules of this folder, by the alphabet; a folder is none."""
+    """The modules of this folder; a folder is none."""
     found = pkgutil.iter_modules(demos.__path__)
-    return sorted(module.name for module in found if not (module.ispkg or module.name.startswith("_")))
+    return [module.name for module in found if not (module.ispkg or module.name.startswith("_"))]
 
 
 def command_names() -> list[str]:
-    """Those of them that are commands."""
-    return [name for name in module_names() if hasattr(import_module(f"demos.{name}"), "SUMMARY")]
+    """Those of them that are commands, in their order."""
+    commands = [name for name in module_names() if hasattr(import_module(f"demos.{name}"), "SUMMARY")]
+    return sorted(commands, key=lambda name: (ORDER.index(name) if name in ORDER else len(ORDER), name))
 
 
 def find_command(name: str) -> ModuleType:
@@ -74,13 +81,14 @@ def overview() -> str:
             *lines,
             "",
             "python -m demos COMMAND --help tells the options of a command.",
+            "Start with: python -m demos train translate",
         ]
     )
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command line and return its exit status: 0, 1 failed training, 2 the user's error, 130 Ctrl-C."""
-    write_utf8()
+    open_streams()
     try:
         status = dispatch(list(sys.argv[1:] if arguments is None else arguments))
         sys.stdout.flush()
@@ -119,8 +127,13 @@ def dispatch(arguments: list[str]) -> int:
     return status
 
 
-def write_utf8() -> None:
-    """Make output and input UTF-8 where the locale is plain ASCII, and let no character break the program anywhere."""
+def open_streams() -> None:
+    """Make output and input UTF-8 where the locale is plain ASCII, and let no character break the program anywhere.
+
+    Where a process was started without output or error stream, what is written to it goes nowhere.
+    """
+    sys.stdout = sys.stdout or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - open as long as the process
+    sys.stderr = sys.stderr or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
     for stream in (sys.stdin, sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             ascii_only = stream.encoding.lower().replace("_", "-") in ("ascii", "us-ascii", "ansi-x3.4-1968", "646")

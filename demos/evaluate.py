@@ -30,7 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--file", type=Path, metavar="PAIRS.tsv", help="UTF-8 lines of source<TAB>target to score instead"
     )
-    parser.add_argument("--out", type=Path, metavar="FILE", help="also write every answer here: source, right, written")
+    parser.add_argument("--out", type=Path, metavar="FILE", help="also write every answer here: source, written, right")
     parser.add_argument(
         "--seed", type=whole_number, default=0, metavar="N", help="which test pairs are drawn (default 0)"
     )
@@ -44,7 +44,7 @@ def run(options: argparse.Namespace) -> int:
     from minigrad.errors import MinigradError
     from transformer.training.run import open_run
 
-    with told_plainly(ValueError, MinigradError):
+    with told_plainly(ValueError, MinigradError, MemoryError):
         opened = open_run(options.run_folder)
         model = opened.load_model()
     if options.out is not None:
@@ -103,7 +103,7 @@ def tell(opened: "Run", scores: Mapping[str, "Score"]) -> None:
     mistakes = [answer for score in scores.values() for answer in score.mistakes]
     if mistakes:
         print(
-            f"\n{len(mistakes):,} mistakes"
+            f"\n{len(mistakes):,} mistake{'s' if len(mistakes) > 1 else ''}"
             + (f", the first {SHOWN_MISTAKES}:" if len(mistakes) > SHOWN_MISTAKES else ":")
         )
         rows3 = [shown(opened.task, answer) for answer in mistakes[:SHOWN_MISTAKES]]
@@ -112,7 +112,7 @@ def tell(opened: "Run", scores: Mapping[str, "Score"]) -> None:
 
 def write_answers(path: Path, task: "Task", scores: Mapping[str, "Score"]) -> None:
     """Every answer as a line of TSV."""
-    from minigrad.checkpoint import write_atomically
+    from minigrad.atomic import write_atomically
     from transformer.training.report import shown
 
     lines = ["source\twritten\tright\n"]

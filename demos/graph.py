@@ -1,21 +1,21 @@
 """`python -m demos graph`: three pictures: an expression, one multi-head attention, the paper's figure 1."""
 
 import argparse
-import hashlib
 import sys
 import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from demos.keeping import keep, refuse_foreign
 from demos.options import positive_real, whole_number
-from demos.problems import UserError, told_plainly
+from demos.problems import told_plainly
 
 if TYPE_CHECKING:
+    from minigrad import Tensor
     from minigrad.drawing import Drawing
 
 SUMMARY = "draw an expression, one multi-head attention, and the paper's figure 1"
-MARK = "<!-- python -m demos graph, "
 VOCABULARY = 37_000  # the paper's English-German one, shared by source and target (section 5.1)
 
 
@@ -24,7 +24,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--out", type=Path, default=Path("drawings"), metavar="DIR", help="the folder to write to (default drawings)"
     )
-    parser.add_argument("--seed", type=whole_number, default=0, metavar="N", help="of the numbers drawn (default 0)")
+    parser.add_argument(
+        "--seed",
+        type=whole_number,
+        default=0,
+        metavar="N",
+        help="of the numbers in expression.svg (default 0); the other two show shapes, the same for every seed",
+    )
     parser.add_argument(
         "--max-seconds",
         type=positive_real,
@@ -36,7 +42,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Draw, write, and say what was written."""
-    from minigrad.checkpoint import write_atomically
     from minigrad.drawing import DrawingWarning, find_engine
     from minigrad.errors import DrawingError
 
@@ -49,16 +54,12 @@ def run(options: argparse.Namespace) -> int:
     with told_plainly(DrawingError, OSError):
         find_engine("svg")
         options.out.mkdir(parents=True, exist_ok=True)
-        foreign = [str(path) for path in paths.values() if path.exists() and not ours(path)]
-    if foreign:
-        raise UserError(
-            f"{', '.join(foreign)}: not as this command wrote it, so it stays; move it, or pick another --out"
-        )
+        refuse_foreign(paths.values(), "graph", "--out")
     for name, (draw, what) in pictures.items():
         with told_plainly(DrawingError, OSError), warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", DrawingWarning)
             picture = draw(options.seed).render("svg", options.max_seconds)
-            write_atomically(paths[name], marked(picture))
+            keep(paths[name], picture, "graph")
         print(f"{paths[name]}: {what}")
         for warning in caught:
             print(f"note: {warning.message}", file=sys.stderr)
@@ -75,14 +76,21 @@ Next: python -m demos train copy"""
 
 
 def expression(seed: int) -> "Drawing":
-    """A neuron of two inputs: ten values."""
+    """A neuron, every value with its gradient."""
+    import minigrad as mg
+
+    return mg.draw(neuron(seed), gradients=True, title="A neuron: o = tanh(x1·w1 + x2·w2 + b)")
+
+
+def neuron(seed: int) -> "Tensor":
+    """A neuron of two inputs: ten values. No input is 0, or the gradient of its weight would be too."""
     import numpy as np
 
     import minigrad as mg
 
     rng = np.random.default_rng(seed)
     x1, w1, x2, w2, b = (
-        mg.Tensor(round(float(rng.uniform(-1, 1)), 1), requires_grad=True, name=name)
+        mg.Tensor(int(rng.choice((-1, 1)) * rng.integers(1, 11)) / 10, requires_grad=True, name=name)
         for name in ("x1", "w1", "x2", "w2", "b")
     )
     one, two = x1 * w1, x2 * w2
@@ -91,7 +99,7 @@ def expression(seed: int) -> "Drawing":
     o = mg.tanh(n)
     for tensor, name in ((one, "x1·w1"), (two, "x2·w2"), (total, "sum"), (n, "n"), (o, "o")):
         tensor.name = name
-    return mg.draw(o, gradients=True, title="A neuron: o = tanh(x1·w1 + x2·w2 + b)")
+    return o
 
 
 def attention(seed: int) -> "Drawing":
@@ -116,19 +124,3 @@ def paper(seed: int) -> "Drawing":
 
     config = TransformerConfig(source_vocab=VOCABULARY, target_vocab=VOCABULARY, tied="all")
     return figure1(Transformer(config, rng=seed))
-
-
-def marked(picture: bytes) -> bytes:
-    """The picture with a last line that says who wrote it, and a digest of all before."""
-    return picture + f"{MARK}{digest(picture)} -->\n".encode()
-
-
-def ours(path: Path) -> bool:
-    """Whether a file is as this command wrote it: a file from elsewhere, or changed since, is not."""
-    before, mark, rest = path.read_bytes().rpartition(MARK.encode())
-    return bool(mark) and rest == f"{digest(before)} -->\n".encode()
-
-
-def digest(data: bytes) -> str:
-    """A fingerprint of some bytes."""
-    return hashlib.blake2s(data, digest_size=8).hexdigest()

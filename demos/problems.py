@@ -14,9 +14,11 @@ class UserError(Exception):
 
 @contextmanager
 def told_plainly(*kinds: type[Exception], status: int = 2) -> Iterator[None]:
-    """Within it, an exception of these kinds becomes a UserError with its message."""
+    """Within it, an exception of these kinds becomes a UserError with its message; a closed pipe is nobody's error."""
     try:
         yield
+    except BrokenPipeError:
+        raise
     except kinds as error:
         raise UserError(describe(error), status) from error
 

@@ -2,9 +2,11 @@
 
 import argparse
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from demos.options import positive_number, positive_real, whole_number
 from demos.problems import UserError, told_plainly
@@ -13,17 +15,25 @@ if TYPE_CHECKING:
     from transformer.training.report import Judgement
     from transformer.training.run import Run
 
-SUMMARY = "train the Transformer on copy, reverse or translate, and save the run"
-GOALS = {"copy": (0.999, 60), "reverse": (0.999, 90), "translate": (0.99, 100)}
-"""Task -> exact match that a run should reach, and the CPU seconds that it may take."""
+SUMMARY = "train the Transformer on a task, and save the run"
+SETTINGS = ("steps", "schedule", "peak_rate", "warmup", "seed")  # options that are fields of TrainingConfig
 SHOWN, SHOWN_MISTAKES = 6, 3
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options."""
-    parser.add_argument("task", nargs="?", metavar="TASK", help="copy, reverse or translate")
+    from transformer.tasks import TASKS
+    from transformer.training.config import SCHEDULES
+
+    parser.add_argument("task", nargs="?", metavar="TASK", help=f"one of {', '.join(TASKS)}")
     parser.add_argument(
         "--steps", type=positive_number, metavar="N", help="training steps (default: what the task needs)"
+    )
+    parser.add_argument(
+        "--schedule",
+        choices=SCHEDULES,
+        help="how the learning rate falls after warm-up: straight down to 0 at the end (linear, the default), "
+        "or as the paper's, with the root of the step (paper)",
     )
     parser.add_argument("--peak-rate", type=positive_real, metavar="R", help="the learning rate at the end of warm-up")
     parser.add_argument("--warmup", type=positive_number, metavar="N", help="steps in which the learning rate rises")
@@ -43,16 +53,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Train a new run, or go on with an old one."""
+    from transformer.tasks import TASKS
+
     if options.resume is not None:
         return learn(resumed(options), options.max_seconds)
     if options.task is None:
-        raise UserError("which task? copy, reverse or translate (as in: python -m demos train translate)")
-    changes = {name: getattr(options, name) for name in ("steps", "peak_rate", "warmup", "seed")}
-    return learn(new_run(options.task, options.out, changes), options.max_seconds)
+        raise UserError(f"which task? {', '.join(TASKS)} (as in: python -m demos train translate)")
+    with new_run(options.task, options.out, {name: getattr(options, name) for name in SETTINGS}) as made:
+        return learn(made, options.max_seconds)
 
 
-def new_run(task_name: str, out: Path | None, changes: dict[str, int | float | None]) -> "Run":
-    """Make the folder of a new run. changes: what is to differ from the task's recipe, None for nothing."""
+@contextmanager
+def new_run(task_name: str, out: Path | None, changes: dict[str, Any]) -> "Iterator[Run]":
+    """Make the folder of a new run; it is gone at the end if not even one step was made.
+
+    changes: what is to differ from the task's recipe, None for nothing.
+    """
     from transformer.tasks import get_task
     from transformer.training.config import configure
     from transformer.training.run import RUNS, create_run, free_path
@@ -62,33 +78,38 @@ def new_run(task_name: str, out: Path | None, changes: dict[str, int | float | N
         config = configure(task, **{name: value for name, value in changes.items() if value is not None})
         path = out if out is not None else free_path(task.name)
         made = create_run(path, config, task)
-    if out is None and path != RUNS / task.name:
-        print(f"{RUNS / task.name} exists and is kept: this run goes to {path}.")
-    return made
+    try:
+        if out is None and path != RUNS / task.name:
+            print(f"{RUNS / task.name} exists and is kept: this run goes to {path}.")
+        yield made
+    finally:
+        made.discard_if_unused()
 
 
 def resumed(options: argparse.Namespace) -> "Run":
     """Open the run to go on with; only its number of steps may change."""
-    from transformer.training.config import save_config
+    from minigrad.errors import MinigradError
     from transformer.training.run import open_run
 
-    for name in ("out", "peak_rate", "warmup"):
+    for name in ("out", "schedule", "peak_rate", "warmup"):
         if getattr(options, name) is not None:
             raise UserError(
                 f"--{name.replace('_', '-')} can't change a run that is resumed: leave it out, or start a new run"
             )
-    with told_plainly(ValueError):
+    with told_plainly(ValueError, MinigradError):
         opened = open_run(options.resume)
+        saved = opened.load_last()
     config = opened.config
     if options.task not in (None, config.task):
         raise UserError(f"{options.resume} is a run of {config.task}, not of {options.task}")
     if options.seed not in (None, config.training.seed):
         raise UserError(f"{options.resume} was started with --seed {config.training.seed}; a run keeps its seed")
     if options.steps is not None and options.steps != config.training.steps:
+        if saved and options.steps < saved.state.step:
+            raise UserError(f"{options.resume} has made {saved.state.step:,} steps already: --steps can't be fewer")
         warmup = min(config.training.warmup, options.steps)
         config = replace(config, training=replace(config.training, steps=options.steps, warmup=warmup))
         opened = replace(opened, config=config)
-        save_config(config, opened.config_file)
     return opened
 
 
@@ -100,42 +121,52 @@ def learn(run: "Run", max_seconds: float | None) -> int:
     from transformer.training.progress import progress_on
     from transformer.training.report import judge, write_curve
 
-    with told_plainly(RunError, MinigradError), told_plainly(TrainingFailed, OSError, status=1):
+    to_go_on = f"To go on: {resume_command(run.path)}"
+    with told_plainly(RunError, MinigradError), told_plainly(TrainingFailed, MemoryError, OSError, status=1):
         try:
             outcome = train(run, progress_on(sys.stdout), max_seconds)
+            judgement = judge(run, outcome)
         except TrainingInterrupted as interruption:
             write_curve(run)
-            print(f"{interruption}; saved. To go on: python -m demos train --resume {run.path}")
+            print(f"{interruption}; saved. {to_go_on}")
             return 130
-        if outcome.stopped_early:
-            told = f"step {outcome.state.step:,} of {run.config.training.steps:,}"
-            print(f"Time is up: stopped early, after {told}. To go on: python -m demos train --resume {run.path}")
-        tell(run, judge(run, outcome))
+        except KeyboardInterrupt:  # outside the steps: what was saved before it stands
+            if not run.last_file.exists():
+                raise
+            print(f"interrupted; the run is saved. {to_go_on}")
+            return 130
+    if outcome.stopped_early:
+        told = f"step {outcome.state.step:,} of {run.config.training.steps:,}"
+        print(f"Time is up: stopped early, after {told}. {to_go_on}")
+    tell(run, judgement)
     return 0
+
+
+def resume_command(path: Path) -> str:
+    """The command line that goes on with a run."""
+    return f"python -m demos train --resume {path}"
 
 
 def tell(run: "Run", judgement: "Judgement") -> None:
     """Print what was reached beside the goal, what the model writes, where the run is and what to try."""
-    from transformer.training.report import shown
+    from transformer.tasks import TASKS
+    from transformer.training.report import shown_target
 
-    report = judgement.report
-    goal, budget = GOALS.get(run.config.task, (None, None))
+    report, task = judgement.report, run.task
     print(f"\n{run.config.task}: {report['parameters']:,} parameters, {report['steps']:,} steps, seed {report['seed']}")
     for place, (name, score) in enumerate(judgement.scores.items()):
         told = [f"exact match {score.exact_match:.2%} of {score.size:,} unseen ({name})"]
-        if place == 0 and goal is not None:
-            told.append(f"goal {goal:.1%} {'reached' if score.exact_match >= goal else 'missed'}")
-            told.append(f"{report['cpu_seconds']:.1f} CPU s of {budget}")
+        if place == 0:
+            told.append(f"goal {task.goal:.1%} {'reached' if score.exact_match >= task.goal else 'missed'}")
+            told.append(f"{report['cpu_seconds']:.1f} CPU s of {task.budget:g}")
         print("  " + "; ".join(told))
-    read, wrote, _ = shown(run.task, judgement.example)
-    print(f"  {read}  ->  {wrote}\n")
+    print(f"  {task.example}  ->  {shown_target(task, judgement.example)}\n")
     show_samples(run, judgement)
     print(f"\nsaved in {run.path} (the report, samples.txt, and curve.svg for your browser)\ntry next:")
-    if run.config.task == "translate":
-        print(f'  python -m demos translate "{run.task.example}" --run {run.path}')
-    else:
-        print("  python -m demos train translate")
+    print(f'  python -m demos translate "{task.example}" --run {run.path}')
     print(f"  python -m demos evaluate {run.path}")
+    for following in list(TASKS)[list(TASKS).index(task.name) + 1 :][:1]:
+        print(f"  python -m demos train {following}")
     print("  python -m demos graph --out drawings")
 
 

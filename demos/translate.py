@@ -4,7 +4,8 @@ import argparse
 import sys
 import time
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
+from contextlib import nullcontext, redirect_stdout, suppress
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,11 +14,13 @@ from demos.problems import UserError, told_plainly
 
 if TYPE_CHECKING:
     from transformer import Transformer
+    from transformer.tasks import Task
     from transformer.training.run import Run
 
 SUMMARY = "translate sentences with a trained run, and show the probability of every token"
 TASK = "translate"
 PROMPT = "> "
+NONE_GIVEN = 'no sentence was given (try: python -m demos translate "i love you .")'
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -44,18 +47,29 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Find or make a trained run, then translate: 0 if every sentence could be, else 2."""
     from minigrad.errors import MinigradError
-    from transformer.training.run import open_run
+    from transformer.training.run import newest_run, open_run
 
-    path, status = trained_run(options)
-    if status:
-        return status
-    with told_plainly(ValueError, MinigradError):
+    if options.run is not None and options.out is not None:
+        raise UserError("--run uses a trained run, --out trains a new one: give one of them")
+    asked = bool(sys.stdin is not None and sys.stdin.isatty()) and not options.sentences
+    sentences = given(options.sentences)
+    found = options.run or (newest_run(TASK) if options.out is None else None)
+    if found is not None:
+        path = found
+    else:
+        if not asked:
+            sentences = worth_a_training(sentences)
+        path, status = train_first(options)
+        if status:
+            return status
+    with told_plainly(ValueError, MinigradError, MemoryError):
         opened = open_run(path)
         model = opened.load_model()
+    if found and (told := shortfall(opened)):
+        warn(told)
     deadline = time.monotonic() + (options.max_seconds or float("inf"))
-    asked = bool(sys.stdin is not None and sys.stdin.isatty()) and not options.sentences
     good = bad = 0
-    for sentence in ask(opened) if asked else given(options.sentences):
+    for sentence in ask(opened) if asked else sentences:
         if time.monotonic() > deadline:
             print("time is up: the sentences from here on are not translated", file=sys.stderr)
             break
@@ -67,23 +81,58 @@ def run(options: argparse.Namespace) -> int:
             print(f"error: {error}", file=sys.stderr)
             bad += 1
     if not good and not bad and not asked:
-        raise UserError('no sentence was given (try: python -m demos translate "i love you .")')
+        raise UserError(NONE_GIVEN)
     return 2 if bad and not asked else 0
 
 
-def trained_run(options: argparse.Namespace) -> tuple[Path, int]:
-    """The run to translate with, trained first where there is none, and the exit status if that failed."""
-    from demos.train import learn, new_run
-    from transformer.training.run import newest_run
+def worth_a_training(sentences: Iterable[str]) -> Iterator[str]:
+    """The same sentences, read as far as the first that can be translated. Raises UserError if there is none."""
+    from transformer.tasks import get_task
 
-    if options.run is not None and options.out is not None:
-        raise UserError("--run uses a trained run, --out trains a new one: give one of them")
-    path = options.run or (newest_run(TASK) if options.out is None else None)
-    if path is not None:
-        return path, 0
-    made = new_run(TASK, options.out, {"seed": options.seed})
-    print(f"There is no trained run to translate with yet: training one first, into {made.path} (a minute or two).")
-    return made.path, learn(made, options.max_seconds)
+    seen, complaint, coming = list[str](), UserError(NONE_GIVEN), iter(sentences)
+    for sentence in coming:
+        seen.append(sentence)
+        try:
+            split(get_task(TASK), sentence)
+        except UserError as error:
+            complaint = error
+        else:
+            return chain(seen, coming)
+    raise complaint
+
+
+def train_first(options: argparse.Namespace) -> tuple[Path, int]:
+    """The folder of a run that is trained now, and the exit status if that failed."""
+    from demos.train import learn, new_run, resume_command
+    from transformer.training.run import runs_of
+
+    stopped = runs_of(TASK)[:1] if options.out is None else []
+    with (
+        redirect_stdout(sys.stderr) if options.brief else nullcontext(),  # where only translations may be
+        new_run(TASK, options.out, {"seed": options.seed}) as made,
+    ):
+        print(f"There is no trained run to translate with yet: training one first, into {made.path} (a minute or two).")
+        for path in stopped:
+            print(f"{path} was stopped before it could be used. To go on with it instead: {resume_command(path)}")
+        return made.path, learn(made, options.max_seconds)
+
+
+def shortfall(opened: "Run") -> str | None:
+    """What to know of a run that has not come to its end, or has missed its goal; None if there is nothing."""
+    from demos.train import resume_command
+    from minigrad.errors import MinigradError
+    from transformer.training.run import read_report
+
+    report, goal = read_report(opened.path), opened.task.goal
+    if report is not None:
+        missed = f"{opened.path} is right on {report['exact_match']:.1%} of unseen pairs only; the goal is {goal:.1%}"
+        return missed if report["exact_match"] < goal else None
+    stands = ""
+    with suppress(ValueError, MinigradError):
+        if saved := opened.load_last():
+            step, exact = f"step {saved.state.step:,} of {opened.config.training.steps:,}", saved.state.best_exact_match
+            stands = f" ({step}, exact match {exact:.1%})"
+    return f"{opened.path} is not trained to its end{stands}. To go on: {resume_command(opened.path)}"
 
 
 def given(sentences: list[str]) -> Iterable[str]:
@@ -110,31 +159,42 @@ def ask(opened: "Run") -> Iterator[str]:
 
 def translate(opened: "Run", model: "Transformer", sentence: str, brief: bool) -> None:
     """Print the translation of a sentence and the probabilities of its tokens. Raises UserError if it can't be read."""
+    import numpy as np
+
     from demos.terminal.choices import choices, print_choices
     from transformer.decoding.steps import next_token_probabilities
+    from transformer.training.report import shown_target
+    from transformer.vocabulary import EOS
 
-    tokens = read(opened, sentence)
-    steps = list(
-        next_token_probabilities(model, opened.source_vocabulary.encode(tokens), opened.task.max_target_length + 1)
-    )
-    written = opened.task.render_target(opened.target_vocabulary.decode([chosen for chosen, _ in steps])) or "(nothing)"
+    task, tokens = opened.task, split(opened.task, sentence)
+    if unknown := opened.source_vocabulary.unknown(tokens):
+        warn(f"not in the vocabulary, read as <unk>: {', '.join(unknown)}")
+    ids, limit = opened.source_vocabulary.encode(tokens), task.max_target_length + 1
+    with told_plainly(FloatingPointError), np.errstate(over="raise", invalid="raise"):  # what broken weights lead to
+        steps = list(next_token_probabilities(model, ids, limit))
+    if steps[-1][0] != EOS:
+        warn(f"cut off: after {limit} tokens the model had come to no end")
+    written = shown_target(task, opened.target_vocabulary.decode([chosen for chosen, _ in steps]))
     if brief:
         print(written)
         return
-    print(f"{opened.task.render_source(tokens)}\n{written}\n")
+    print(f"{task.render_source(tokens)}\n{written}\n")
     print_choices(choices(steps, opened.target_vocabulary))
     print()
 
 
-def read(opened: "Run", sentence: str) -> list[str]:
-    """The tokens of a sentence. Unknown words are warned of; UserError for an empty sentence and one too long."""
-    tokens = opened.task.tokenize_source(sentence)
+def split(task: "Task", sentence: str) -> list[str]:
+    """The tokens of a sentence. Raises UserError for an empty sentence and one too long."""
+    tokens = task.tokenize_source(sentence)
     if not tokens:
         raise UserError("an empty sentence can't be translated" if not sentence.strip() else f"no word in {sentence!r}")
-    longest = opened.task.max_source_length
+    longest = task.max_source_length
     if len(tokens) > longest:
         raise UserError(f"too long: {len(tokens)} words and signs, and the longest this model has learnt is {longest}")
-    if unknown := opened.source_vocabulary.unknown(tokens):
-        sys.stdout.flush()
-        print(f"warning: not in the vocabulary, read as <unk>: {', '.join(unknown)}", file=sys.stderr)
     return tokens
+
+
+def warn(message: str) -> None:
+    """A line on standard error, after what was printed before it."""
+    sys.stdout.flush()
+    print(f"warning: {message}", file=sys.stderr)

@@ -5,10 +5,8 @@ a `__metadata__` of strings) and the arrays' bytes. Reading one runs no code, wh
 is ever pickled. Source: the format's description, https://github.com/huggingface/safetensors.
 """
 
-import contextlib
 import json
 import os
-import secrets
 import stat
 from collections.abc import Mapping
 from pathlib import Path
@@ -19,10 +17,9 @@ import numpy.typing as npt
 import safetensors
 import safetensors.numpy
 
+from minigrad.atomic import PathLike, write_atomically
 from minigrad.errors import CheckpointError
 from minigrad.tensor import Tensor
-
-PathLike = str | os.PathLike[str]
 
 STORED_DTYPES = frozenset(
     {"bool", *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64))}
@@ -62,40 +59,6 @@ def read_metadata(path: PathLike) -> dict[str, str]:
     _parse(path, data)  # the header is trusted only after the library's checks
     header: dict[str, dict[str, str]] = json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")])
     return header.get(METADATA, {})
-
-
-def write_atomically(path: PathLike, data: bytes) -> None:
-    """Write `data` to `path` so that no reader, crash or full disk ever leaves half a file there.
-
-    The bytes go to a new file in the same folder, to the disk (fsync), and under the final name in one step
-    (os.replace); then the folder's entry goes to the disk too. A symbolic link stays one. Raises OSError, and then
-    leaves no trace.
-    """
-    target = Path(os.path.realpath(path))
-    temporary = target.with_name(f".{secrets.token_hex(8)}.tmp")
-    try:
-        with open(temporary, "xb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, target)
-    except BaseException as error:
-        with contextlib.suppress(OSError):
-            temporary.unlink()
-        if isinstance(error, OSError):
-            error.filename, error.filename2 = os.fspath(path), None  # the file that was asked for, not the passing one
-        raise
-    _flush_folder(target.parent)
-
-
-def _flush_folder(folder: Path) -> None:
-    """Bring a folder's entries to the disk, where the system can (Windows and some network disks can't)."""
-    with contextlib.suppress(OSError):
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
 
 
 def _storable(path: PathLike, name: str, value: npt.NDArray[Any] | Tensor) -> npt.NDArray[Any]:

@@ -38,15 +38,19 @@ class Rule:
 
 
 class Operation:
-    """An operation with a name in the table. `Primitive` and `Fused` say how it runs and how it is derived."""
+    """An operation with a name in the table. `Primitive` and `Fused` say how it runs and how it is derived.
 
-    def __init__(self, name: str, formula: str, kinks: str, analytic: bool) -> None:
+    derived: the names of the parameters that follow from the operand's and the output's shape: no picture shows them.
+    """
+
+    def __init__(self, name: str, formula: str, kinks: str, analytic: bool, derived: str = "") -> None:
         if name in TABLE:
             raise ValueError(f"an operation named {name!r} is in the table already")
         self.name = name
         self.formula = formula
         self.kinks = kinks
         self.analytic = analytic
+        self.derived = frozenset(derived.split())
         TABLE[name] = self
         self._kept: dict[int, frozenset[int]] = {}
 
@@ -166,8 +170,9 @@ class Primitive(Operation):
         variadic: bool = False,
         kinks: str = "",
         analytic: bool = True,
+        derived: str = "",
     ) -> None:
-        super().__init__(name, formula, kinks, analytic)
+        super().__init__(name, formula, kinks, analytic, derived)
         self.forward = forward
         self.rules = rules
         self.variadic = variadic
@@ -252,8 +257,9 @@ class Fused(Operation):
         reads: str,
         kinks: str = "",
         analytic: bool = True,
+        derived: str = "",
     ) -> None:
-        super().__init__(name, formula, kinks, analytic)
+        super().__init__(name, formula, kinks, analytic, derived)
         self.definition = definition
         self.forward = forward
         self.backward = backward

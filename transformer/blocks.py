@@ -1,15 +1,15 @@
-"""A model's recorded operations as the blocks of the paper's figure 1, and the arrows between them.
+"""A model's recorded operations as the blocks of the paper's figure 1, and the links between them.
 
-Nothing is assumed of how blocks are joined: a block is what one module did without interruption, an arrow is where an
+Nothing is assumed of how blocks are joined: a block is what one module did without interruption, a link is where an
 operation of one block took the output of another's. So residual connections, Q, K and V, and the encoder's way into
-the decoder are found, and a pre-norm model gives other blocks and arrows than the paper's.
+the decoder are found, and a pre-norm model gives other blocks and links than the paper's.
 """
 
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import Literal
 
-from minigrad.drawing import Graph, Vertex
+from minigrad.drawing import Graph, Pieces, Vertex
 
 Kind = Literal[
     "embedding", "position", "attention", "masked", "feed_forward", "add_norm", "norm", "add", "linear", "softmax",
@@ -40,7 +40,7 @@ class Block:
 
 
 @dataclass(frozen=True, slots=True)
-class Arrow:
+class Link:
     """From the block numbered `source` to `target`; roles: "QKV" or part of it, where an attention takes it."""
 
     source: int
@@ -50,7 +50,7 @@ class Arrow:
 
 
 @dataclass(slots=True)
-class Run:
+class Repeat:
     """Consecutive layers of equal structure: the first's number, and how many."""
 
     stack: Stack
@@ -60,11 +60,11 @@ class Run:
 
 @dataclass(slots=True)
 class Blocks:
-    """The blocks of a model in order, their arrows, and its layers in runs of equal ones."""
+    """The blocks of a model in order, their links, and its layers, equal consecutive ones together."""
 
     blocks: dict[int, Block]
-    arrows: list[Arrow]
-    runs: list[Run] = field(default_factory=list)
+    links: list[Link]
+    repeats: list[Repeat] = field(default_factory=list)
 
     def column(self, stack: Stack) -> list[Block]:
         """The blocks of one stack and of what stands below and above it, in order."""
@@ -78,68 +78,60 @@ def find_blocks(graph: Graph) -> Blocks:
     for index, number in owner.items():
         members.setdefault(number, []).append(index)
     blocks = {number: _block(graph, number, inside) for number, inside in sorted(members.items())}
-    found: dict[tuple[int, int], Arrow] = {}
+    found: dict[tuple[int, int], Link] = {}
     for index, number in owner.items():
         vertex = graph.vertices[index]
         for operand in vertex.operands:
             source = owner.get(operand.source) if operand.source is not None else None
             if source is None or source == number:
                 continue
-            arrow = found.setdefault((source, number), Arrow(source, number, "", operand.shape))
+            known = found.setdefault((source, number), Link(source, number, "", operand.shape))
             role = _role(vertex.path, blocks[number])
-            if role not in arrow.roles:
-                roles = "".join(sorted(arrow.roles + role, key="QKV".index))
-                found[source, number] = replace(arrow, roles=roles)
+            if role not in known.roles:
+                roles = "".join(sorted(known.roles + role, key="QKV".index))
+                found[source, number] = replace(known, roles=roles)
     return Blocks(blocks, list(found.values()))
 
 
 def fold(whole: Blocks) -> Blocks:
-    """The same with each run of consecutive layers that are built alike drawn once, as its first layer."""
-    runs: list[Run] = []
+    """The same with consecutive layers that are built alike drawn once, as its first layer."""
+    repeats: list[Repeat] = []
     stands: dict[int, int] = {}  # block -> the block drawn for it
     for stack in ("encoder", "decoder"):
         layers = _layers(whole.column(stack))
         for _, group in groupby(layers, key=lambda layer: _structure(whole, layers[layer])):
             alike = list(group)
-            runs.append(Run(stack, alike[0], len(alike)))
+            repeats.append(Repeat(stack, alike[0], len(alike)))
             for layer in alike:
                 stands |= {
                     block.number: first.number for block, first in zip(layers[layer], layers[alike[0]], strict=True)
                 }
-    run_of = {(run.stack, layer): run.first for run in runs for layer in range(run.first, run.first + run.count)}
+    drawn_as = {(r.stack, layer): r.first for r in repeats for layer in range(r.first, r.first + r.count)}
     blocks = {number: block for number, block in whole.blocks.items() if stands.get(number, number) == number}
-    arrows: dict[Arrow, None] = {}
-    for arrow in whole.arrows:
-        one, two = whole.blocks[arrow.source], whole.blocks[arrow.target]
+    links: dict[Link, None] = {}
+    for link in whole.links:
+        one, two = whole.blocks[link.source], whole.blocks[link.target]
         if one.stack == two.stack and None not in (one.layer, two.layer) and one.layer != two.layer:
             assert one.layer is not None
             assert two.layer is not None
-            if run_of[one.stack, one.layer] == run_of[two.stack, two.layer]:
+            if drawn_as[one.stack, one.layer] == drawn_as[two.stack, two.layer]:
                 continue  # from one layer to its equal: that is what "×N" says
-        source, target = (stands.get(number, number) for number in (arrow.source, arrow.target))
-        arrows[replace(arrow, source=source, target=target)] = None
-    return Blocks(blocks, list(arrows), runs)
+        source, target = (stands.get(number, number) for number in (link.source, link.target))
+        links[replace(link, source=source, target=target)] = None
+    return Blocks(blocks, list(links), repeats)
 
 
 def _pieces(graph: Graph) -> dict[int, int]:
     """For each operation the number of its block: operations of one module that are joined without leaving it."""
-    head: dict[int, int] = {}
-
-    def find(index: int) -> int:
-        while head[index] != index:
-            index = head[index]
-        return index
-
-    for index, vertex in enumerate(graph.vertices):
-        if not vertex.operation:
-            continue
-        head[index] = index
-        for operand in vertex.operands:
-            source = operand.source
-            if source is not None and source in head and unit(graph.vertices[source]) == unit(vertex):
-                one, two = sorted((find(source), find(index)))
-                head[two] = one
-    return {index: find(index) for index in head}
+    pieces = Pieces(len(graph.vertices))
+    operations = [index for index, vertex in enumerate(graph.vertices) if vertex.operation]
+    for index in operations:
+        for source in (operand.source for operand in graph.vertices[index].operands):
+            if source is None or not graph.vertices[source].operation:
+                continue
+            if unit(graph.vertices[source]) == unit(graph.vertices[index]):
+                pieces.join(source, index)
+    return {index: pieces.head(index) for index in operations}
 
 
 def unit(vertex: Vertex) -> Unit:
@@ -219,5 +211,9 @@ def _structure(whole: Blocks, layer: list[Block]) -> object:
     def origin(number: int) -> int | str:
         return place.get(number, "below" if whole.blocks[number].stack == layer[0].stack else "other stack")
 
-    taken = {(origin(a.source), place[a.target], a.roles, a.shape) for a in whole.arrows if a.target in place}
+    taken = {
+        (origin(link.source), place[link.target], link.roles, link.shape)
+        for link in whole.links
+        if link.target in place
+    }
     return [(block.kind, block.name, block.shape, block.operations) for block in layer], taken

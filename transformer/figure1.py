@@ -1,6 +1,7 @@
 """The paper's figure 1, drawn from a forward pass that really ran.
 
-What is drawn is what was recorded: `transformer.blocks` finds boxes and arrows, `transformer.layout` gives them places.
+What is drawn is what was recorded: `transformer.blocks` finds boxes and what links them, `transformer.layout` gives
+them places.
 """
 
 from typing import Any
@@ -54,7 +55,7 @@ def description(blocks: Blocks) -> str:
     """The figure in words."""
     lines = []
     for block in blocks.blocks.values():
-        sources = [blocks.blocks[arrow.source].path for arrow in blocks.arrows if arrow.target == block.number]
+        sources = [blocks.blocks[link.source].path for link in blocks.links if link.target == block.number]
         lines.append(f"{block.path}" + (f" from {', '.join(sources)}" if sources else ""))
-    repeated = [f"The {run.stack}'s layer {run.first} stands for {run.count}." for run in blocks.runs if run.count > 1]
+    repeated = [f"The {r.stack}'s layer {r.first} stands for {r.count}." for r in blocks.repeats if r.count > 1]
     return "\n".join([*lines, *repeated])

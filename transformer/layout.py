@@ -2,7 +2,7 @@
 
 The encoder stands on the left, the decoder on the right, both upwards. A residual connection leaves the main line below
 its sub-layer and comes back at the side; an attention's Q, K and V are three heads of one arrow; what goes from stack
-to stack is thick. A run of equal layers is one panel, with their number beside it.
+to stack is thick. Equal consecutive layers are one panel, with their number beside it.
 """
 
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from minigrad.drawing import Canvas, Pair, shape_text
 from minigrad.drawing.palette import ARROW, PAPER, QUIET_TEXT, TEXT
-from transformer.blocks import Arrow, Block, Blocks, Kind, Stack
+from transformer.blocks import Block, Blocks, Kind, Link, Stack
 
 TITLES: dict[Kind, tuple[str, ...]] = {
     "attention": ("Multi-Head", "Attention"),
@@ -76,8 +76,8 @@ class Layout:
         """Everything but the headings. source, target_in: the shapes of what went in."""
         self._column("encoder", ("Inputs", source), {})
         self._column("decoder", ("Outputs (shifted right)", target_in), self._lift())
-        for arrow in self.blocks.arrows:
-            self._arrow(arrow)
+        for link in self.blocks.links:
+            self._link(link)
 
     def headings(self, title: str, numbers: str, note: str) -> None:
         """The words above and below."""
@@ -136,8 +136,10 @@ class Layout:
         """Below a block of a layer: a plain arrow, a branch for a residual, three heads for Q, K and V."""
         position = column.index(block)
         before = column[position - 1].number
-        heads = any(len(a.roles) > 1 for a in self.blocks.arrows if (a.source, a.target) == (before, block.number))
-        branch = any(a.source == before and self._skips(a) for a in self.blocks.arrows)
+        heads = any(
+            len(link.roles) > 1 for link in self.blocks.links if (link.source, link.target) == (before, block.number)
+        )
+        branch = any(link.source == before and self._skips(link) for link in self.blocks.links)
         first = column[position - 1].layer != block.layer
         return (44.0 if heads else 20.0) + (14.0 if branch else 0.0) + (4.0 if first and not branch else 0.0)
 
@@ -176,14 +178,14 @@ class Layout:
         self.panels[stack].append((bottom, top))
         align = "left" if side < 0 else "right"
         self.canvas.words((outer - side * 10, top - 12), stack.capitalize(), 10, QUIET_TEXT, align)
-        count = next(run.count for run in self.blocks.runs if run.stack == stack and run.first == layer)
+        count = next(r.count for r in self.blocks.repeats if (r.stack, r.first) == (stack, layer))
         if count > 1:
             self.canvas.words((outer + side * 22, (bottom + top) / 2), f"{count}×", 17, TEXT)
 
     def _lift(self) -> dict[int, float]:
         """What the gaps below the first block that the encoder feeds get more, so that it is fed from below."""
         column = self.blocks.column("decoder")
-        fed = {a.target for a in self.blocks.arrows if self._crosses(a)}
+        fed = {link.target for link in self.blocks.links if self._crosses(link)}
         target = next((block for block in column if block.number in fed), None)
         if target is None or not self.panels["encoder"]:
             return {}
@@ -198,39 +200,39 @@ class Layout:
 
     # Arrows
 
-    def _arrow(self, arrow: Arrow) -> None:
-        if self._crosses(arrow):
-            self._cross(arrow)
-        elif self._skips(arrow):
-            self._skip(arrow)
+    def _link(self, link: Link) -> None:
+        if self._crosses(link):
+            self._cross(link)
+        elif self._skips(link):
+            self._skip(link)
         else:
-            self._straight(arrow)
+            self._straight(link)
 
-    def _straight(self, arrow: Arrow) -> None:
+    def _straight(self, link: Link) -> None:
         """To the next box; Q, K and V as three heads."""
-        source, target = self.places[arrow.source], self.places[arrow.target]
-        x, about = source.x, self._about(arrow)
+        source, target = self.places[link.source], self.places[link.target]
+        x, about = source.x, self._about(link)
         self.canvas.arrow(source.name, target.name, [(x, source.top), (x, target.bottom)], about=about)
-        spread = len(arrow.roles) > 1
+        spread = len(link.roles) > 1
         fork = target.bottom - 20
-        for place, role in enumerate(arrow.roles):
-            head = x + (place - (len(arrow.roles) - 1) / 2) * HEADS
+        for place, role in enumerate(link.roles):
+            head = x + (place - (len(link.roles) - 1) / 2) * HEADS
             if spread and head != x:
                 path = [(x, fork), (head, fork), (head, target.bottom)]
                 self.canvas.arrow(source.name, target.name, path, about=about)
             self.canvas.words((head + 7, target.bottom - 9), role, 9, QUIET_TEXT, "left")
-        layers = {self.blocks.blocks[arrow.source].layer, self.blocks.blocks[arrow.target].layer}
+        layers = {self.blocks.blocks[link.source].layer, self.blocks.blocks[link.target].layer}
         if None in layers:
-            low = source.top if self.blocks.blocks[arrow.source].layer is None else source.top + ABOVE
-            side = self._side(self.blocks.blocks[arrow.source].stack)
+            low = source.top if self.blocks.blocks[link.source].layer is None else source.top + ABOVE
+            side = self._side(self.blocks.blocks[link.source].stack)
             self.canvas.words(
-                (x - side * 8, low + 13), shape_text(arrow.shape), 9, QUIET_TEXT, "left" if side < 0 else "right"
+                (x - side * 8, low + 13), shape_text(link.shape), 9, QUIET_TEXT, "left" if side < 0 else "right"
             )
 
-    def _skip(self, arrow: Arrow) -> None:
+    def _skip(self, link: Link) -> None:
         """A residual: from the main line above the source, out to the side, up, and into the target's side."""
-        source, target = self.places[arrow.source], self.places[arrow.target]
-        block = self.blocks.blocks[arrow.source]
+        source, target = self.places[link.source], self.places[link.target]
+        block = self.blocks.blocks[link.source]
         side = self._side(block.stack)
         start = source.top + 9
         panel = next((p for p in self.panels[block.stack] if p[0] > source.top and p[0] < target.bottom), None)
@@ -242,11 +244,11 @@ class Layout:
         self.lanes.append((block.stack, start, target.middle))
         out = source.x + side * (WIDTH / 2 + 22 + 8 * lane)
         path = [(source.x, start), (out, start), (out, target.middle), (target.x + side * target.reach, target.middle)]
-        self.canvas.arrow(source.name, target.name, path, RESIDUAL, radius=12, about=f"residual {self._about(arrow)}")
+        self.canvas.arrow(source.name, target.name, path, RESIDUAL, radius=12, about=f"residual {self._about(link)}")
 
-    def _cross(self, arrow: Arrow) -> None:
+    def _cross(self, link: Link) -> None:
         """From stack to stack: thick, up from the source, and over into the target's side."""
-        source, target = self.places[arrow.source], self.places[arrow.target]
+        source, target = self.places[link.source], self.places[link.target]
         edge = target.x - WIDTH / 2
         if target.middle > source.top + 12:
             path = [(source.x, source.top), (source.x, target.middle), (edge, target.middle)]
@@ -262,21 +264,21 @@ class Layout:
                 (edge, target.middle),
             ]
             words = (source.x + WIDTH / 2, over)
-        self.canvas.arrow(source.name, target.name, path, MEMORY, 2.4, radius=14, about=f"memory {self._about(arrow)}")
-        self.canvas.words((words[0], words[1] + 10), ", ".join(arrow.roles), 10.5, MEMORY, bold=True)
-        self.canvas.words((words[0], words[1] - 9), shape_text(arrow.shape), 9, MEMORY, ground=PAPER)
+        self.canvas.arrow(source.name, target.name, path, MEMORY, 2.4, radius=14, about=f"memory {self._about(link)}")
+        self.canvas.words((words[0], words[1] + 10), ", ".join(link.roles), 10.5, MEMORY, bold=True)
+        self.canvas.words((words[0], words[1] - 9), shape_text(link.shape), 9, MEMORY, ground=PAPER)
 
-    def _about(self, arrow: Arrow) -> str:
-        one, two = (self.blocks.blocks[number].path for number in (arrow.source, arrow.target))
-        roles = f" as {', '.join(arrow.roles)}" if arrow.roles else ""
-        return f"{one} to {two}{roles}: {shape_text(arrow.shape)}"
+    def _about(self, link: Link) -> str:
+        one, two = (self.blocks.blocks[number].path for number in (link.source, link.target))
+        roles = f" as {', '.join(link.roles)}" if link.roles else ""
+        return f"{one} to {two}{roles}: {shape_text(link.shape)}"
 
-    def _crosses(self, arrow: Arrow) -> bool:
-        return self.blocks.blocks[arrow.source].stack != self.blocks.blocks[arrow.target].stack
+    def _crosses(self, link: Link) -> bool:
+        return self.blocks.blocks[link.source].stack != self.blocks.blocks[link.target].stack
 
-    def _skips(self, arrow: Arrow) -> bool:
-        """Whether an arrow within a stack passes by some box."""
-        one, two = (self.blocks.blocks[number] for number in (arrow.source, arrow.target))
+    def _skips(self, link: Link) -> bool:
+        """Whether a link within a stack passes by some box."""
+        one, two = (self.blocks.blocks[number] for number in (link.source, link.target))
         between = (block for block in self.blocks.column(one.stack) if one.number < block.number < two.number)
         return one.stack == two.stack and any(between)
 

@@ -6,6 +6,7 @@ from minigrad.drawing.engine import Engine, LayoutError, find_engine
 from minigrad.drawing.graph import Graph, Operand, Vertex, collect
 from minigrad.drawing.numerals import shape_text
 from minigrad.drawing.palette import Pair
+from minigrad.drawing.pieces import Pieces
 from minigrad.drawing.placed import Canvas
 
 __all__ = [
@@ -17,6 +18,7 @@ __all__ = [
     "LayoutError",
     "Operand",
     "Pair",
+    "Pieces",
     "Vertex",
     "collect",
     "draw",

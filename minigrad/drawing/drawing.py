@@ -1,9 +1,10 @@
 """`draw(tensor)`: a computation graph as a picture."""
 
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from minigrad.drawing.dot import write_dot
 from minigrad.drawing.engine import FORMATS, LayoutError, find_engine
@@ -24,7 +25,7 @@ class Drawing:
 
     source: the DOT text. title, description: what it shows, in words. texts: per id in `source`, the words for it.
     placed: whether the source holds every position, so that nothing is to be laid out.
-    coarser: gives the same with less detail, for an engine that fails or takes too long; None if there is none.
+    coarser: gives the same with less detail, for an engine that fails or takes too long; None where nothing does.
 
     A notebook shows it as SVG. `print(drawing.source)` for the DOT text, `drawing.save("x.svg")` for a file.
     """
@@ -36,7 +37,7 @@ class Drawing:
         description: str = "",
         texts: Mapping[str, str] | None = None,
         placed: bool = False,
-        coarser: Callable[[], "Drawing | None"] | None = None,
+        coarser: Callable[[], "Drawing"] | None = None,
     ) -> None:
         self.source = source
         self.title = title
@@ -64,15 +65,14 @@ class Drawing:
         try:
             picture = engine.run(self.source, form, self.placed, seconds)
         except LayoutError as error:
-            coarser = self._coarser() if self._coarser else None
-            if coarser is None:
+            if self._coarser is None:
                 raise
             warnings.warn(
                 f"the picture is folded one level further than asked for: {error}",
                 DrawingWarning,
                 stacklevel=4,
             )
-            return coarser.render(form, seconds)
+            return self._coarser().render(form, seconds)
         return finish(picture, self.title, self.description, self.texts).encode() if form == "svg" else picture
 
     def save(self, path: str | Path, seconds: float = 20.0) -> Path:
@@ -127,35 +127,35 @@ def draw(
 
     An operation has its parameters, masks and constants as rows. What a backward pass has released says so; a
     gradient that is not there is "not computed". The same program gives the same picture, byte by byte.
-    Raises DrawingError if `tensors` holds no Tensor, and with `gradients` unless exactly one of them is a scalar.
+    Raises DrawingError if `tensors` holds no Tensor, for another `flow`, and with `gradients` unless exactly one of the
+    tensors is a scalar.
     """
+    if flow not in (None, *get_args(Flow)):
+        raise DrawingError(f"flow is {', '.join(map(repr, get_args(Flow)))} or None, not {flow!r}")
     graph = collect(tensors, gradients)
     shown = True if values is None and gradients else values
-    finer = foldings(graph, depth, repeats)
-    limit = READABLE if depth is None else DRAWABLE
-    folding = next(finer)
-    while folding.boxes() > limit:
-        coarser = next(finer, None)
-        if coarser is None:
-            break
-        folding = coarser
+    levels = _levels(graph, depth, repeats)
 
-    def picture(folding: Folding, rest: Iterator[Folding]) -> Drawing:
-        def coarser() -> Drawing | None:
-            now = folding.boxes()
-            following = next((other for other in rest if other.boxes() < now), None)
-            if following is None:
-                return None
-            following.note = "Folded further than asked for: the finer picture could not be laid out in time."
-            return picture(following, rest)
-
-        view = make_view(graph, folding, title, flow, shown)
+    def picture(level: int) -> Drawing:
+        view = make_view(graph, levels[level], title, flow, shown)
         texts = {f"n{position}": box.description for position, box in enumerate(view.boxes.values())}
-        return Drawing(
-            write_dot(view), title or _default_title(graph), describe(view), texts, coarser=coarser
-        )  # fmt: skip
+        coarser = partial(picture, level + 1) if level + 1 < len(levels) else None
+        return Drawing(write_dot(view), title or _default_title(graph), describe(view), texts, coarser=coarser)
 
-    return picture(folding, finer)
+    return picture(0)
+
+
+def _levels(graph: Graph, depth: int | None, repeats: bool) -> list[Folding]:
+    """The folding to draw, and then, for an engine that fails at it, those with ever fewer boxes."""
+    limit = READABLE if depth is None else DRAWABLE
+    every = list(foldings(graph, depth, repeats))
+    first = next((place for place, folding in enumerate(every) if folding.boxes() <= limit), len(every) - 1)
+    levels = [every[first]]
+    for folding in every[first + 1 :]:
+        if folding.boxes() < levels[-1].boxes():
+            folding.note = "Folded further than asked for: the finer picture could not be laid out in time."
+            levels.append(folding)
+    return levels
 
 
 def _default_title(graph: Graph) -> str:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from itertools import groupby, pairwise
 
 from minigrad.drawing.graph import Graph, Vertex
+from minigrad.drawing.pieces import Pieces
 
 Path = tuple[str, ...]
 
@@ -81,7 +82,6 @@ def foldings(graph: Graph, depth: int | None = None, repeats: bool = True) -> It
         folding = Folding([twins.get(vertex, vertex) for vertex in range(len(paths))], {}, times, steps, rows)
         if level < deepest:
             _fold_modules(graph, folding, paths, level)
-        folding.stand_in = [_end(folding.stand_in, vertex) for vertex in range(len(paths))]
         yield folding
     chained = folding.copy()
     _fold_runs(graph, chained)
@@ -117,19 +117,17 @@ def _fold_modules(graph: Graph, folding: Folding, paths: list[Path], level: int)
     A module that was left and entered again, as a pre-norm layer's norm is, becomes a box for each piece: one box would
     be before and after what came between.
     """
-    stand_in = folding.stand_in
-    wanted = {v for v, path in enumerate(paths) if len(path) > level and stand_in[v] == v}
-    for vertex in sorted(wanted):
+    pieces = Pieces(len(paths))
+    wanted = {v for v, path in enumerate(paths) if len(path) > level and folding.stand_in[v] == v}
+    for vertex in wanted:
         for operand in graph.vertices[vertex].operands:
             source = operand.source
             if source in wanted and paths[source][: level + 1] == paths[vertex][: level + 1]:
-                one, two = sorted((_end(stand_in, source), _end(stand_in, vertex)))
-                stand_in[two] = one
-    for vertex in range(len(paths)):
-        head = stand_in[vertex] = _end(stand_in, vertex)
-        if vertex in wanted:
-            path = paths[vertex]
-            folding.groups.setdefault(head, Group(path[level], path[:level], module=True)).members.append(vertex)
+                pieces.join(source, vertex)
+    folding.stand_in = [pieces.head(place) for place in folding.stand_in]
+    for vertex in sorted(wanted):
+        group = Group(paths[vertex][level], paths[vertex][:level], module=True)
+        folding.groups.setdefault(pieces.head(vertex), group).members.append(vertex)
 
 
 def _repeats(
@@ -158,14 +156,11 @@ def _repeats(
                 twins.update(zip(members[number], members[numbers[0]], strict=True))
             steps.update(*feeds)
             times[(*stem[:-1], f"{stem[-1]}.{numbers[0]}")] = len(numbers), str(numbers[-1])
+    for vertex, twin in twins.items():
+        while twin in twins:  # in an outer layer's twin, and there in an inner one's
+            twin = twins[twin]
+        twins[vertex] = twin
     return twins, times, steps
-
-
-def _end(stand_in: list[int], vertex: int) -> int:
-    """The vertex at the end of a chain of stand-ins."""
-    while stand_in[vertex] != vertex:
-        vertex = stand_in[vertex]
-    return vertex
 
 
 def _feeds(graph: Graph, one: list[int], two: list[int]) -> set[tuple[int, int]]:

@@ -1,7 +1,8 @@
 """What is drawn: the tape's nodes behind some tensors, as plain data, in the order they were made.
 
-This is the only file of the room that knows the tape. It holds on to every node while it reads, so that no two values
-can be taken for one, and it numbers vertices by order of creation, so that the same program gives the same picture.
+This is the only file of the room that knows the tape; a test holds that wall. Every node is kept while it reads, so
+that no two values can be taken for one. Vertices are numbered by order of creation, so that the same program gives the
+same picture.
 """
 
 from collections.abc import Sequence
@@ -37,9 +38,10 @@ class Operand:
 class Vertex:
     """A leaf or one operation's output.
 
-    operation: "" for a leaf. tracked: whether a gradient can flow to it.
+    operation: "" for a leaf. params: what was asked of it beside its operands, without what shapes say already.
+    tracked: whether a gradient can flow to it.
     value: the array, where it is small and still there. released: a backward pass let go of it.
-    gradient: a small cotangent's array, a big one's norm as text, None where there is none.
+    gradient: a small cotangent's array, a big one's norm, None where there is none.
     """
 
     operation: str
@@ -84,9 +86,11 @@ def collect(tensors: Tensor | Sequence[Tensor], gradients: bool = False) -> Grap
     Nothing is written to any tensor, and nothing is released. Raises DrawingError for no tensor at all, and, with
     `gradients`, where not exactly one of them is a scalar with a history; GraphError if its graph was released.
     """
-    wanted = [tensors] if isinstance(tensors, Tensor) else list(tensors)
-    if not wanted or not all(isinstance(tensor, Tensor) for tensor in wanted):
-        raise DrawingError("draw takes a Tensor, or a list of Tensors")
+    several = tensors if isinstance(tensors, Sequence) else [tensors]
+    strangers = sorted({type(tensor).__name__ for tensor in several if not isinstance(tensor, Tensor)})
+    if strangers or not several:
+        raise DrawingError(f"draw takes a Tensor, or a list of Tensors, not {', '.join(strangers) or 'nothing'}")
+    wanted = list(several)
     nodes = topological_order(tensor._node for tensor in wanted if tensor._node is not None)
     index = {node: position for position, node in enumerate(nodes)}
     vertices = [_vertex(node, index) for node in nodes]
@@ -125,6 +129,7 @@ def _vertex(node: Node, index: dict[Node, int]) -> Vertex:
     if node.primitive is None:
         return Vertex("", "", node.name, "", node.shape, str(node.dtype), value=_small(node.data), gradient=gradient)
     names = _operand_names(node)
+    params = {name: value for name, value in node.params.items() if name not in node.primitive.derived}
     return Vertex(
         node.primitive.name,
         node.primitive.formula,
@@ -133,7 +138,7 @@ def _vertex(node: Node, index: dict[Node, int]) -> Vertex:
         node.shape,
         str(node.dtype),
         tuple(_operand(name, entry, index) for name, entry in zip(names, node.inputs, strict=True)),
-        node.params,
+        params,
         _small(node.data),
         gradient,
         node.released,

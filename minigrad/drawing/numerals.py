@@ -5,11 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from minigrad.tape import SMALL
-
 Grid = tuple[tuple[str, ...], ...]
 """Rows of texts: one text for a number, a line for a vector, a table for a matrix."""
 
+_MOST = 16
 _WIDEST = 8
 
 
@@ -30,6 +29,6 @@ def shape_text(shape: Sequence[int]) -> str:
 def grid(array: Any) -> Grid | None:
     """A small array's numbers; None where it is too big, or has too many axes, to be read as numbers."""
     values = np.asarray(array)
-    if values.size > SMALL or values.ndim > 2 or values.size == 0 or values.shape[-1:] > (_WIDEST,):
+    if values.size > _MOST or values.ndim > 2 or values.size == 0 or values.shape[-1:] > (_WIDEST,):
         return None
     return tuple(tuple(number(value) for value in row) for row in np.atleast_2d(values))

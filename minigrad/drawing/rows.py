@@ -5,18 +5,16 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
+import numpy.typing as npt
 
 from minigrad.drawing.folding import Folding
 from minigrad.drawing.graph import Graph, Operand, Vertex
 from minigrad.drawing.numerals import Grid, grid, number, shape_text
-from minigrad.tape import Array
 
 RowKind = Literal["parameter", "constant", "detail", "value", "gradient"]
 
 NOT_COMPUTED = "not computed"
 RELEASED = "released: use retain_graph=True"
-_DERIVED = {"kept", "keepdims", "share"}
-"""Parameters that the shapes on the arrows say already."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +55,7 @@ def param_rows(vertex: Vertex) -> Iterator[Row]:
     """The keyword parameters that a user wrote: arrays as constants, the others in one line."""
     words = []
     for name, value in vertex.params.items():
-        if value is None or name in _DERIVED:
+        if value is None:
             continue
         array = value[0] if isinstance(value, tuple) and len(value) == 1 else value
         if isinstance(array, np.ndarray):
@@ -103,5 +101,5 @@ def gradient_rows(vertex: Vertex, differentiated: bool) -> Iterator[Row]:
         yield Row("gradient", "gradient", ((_norm(gradient),),))
 
 
-def _norm(gradient: Array | float | None) -> str:
+def _norm(gradient: npt.NDArray[Any] | float | None) -> str:
     return NOT_COMPUTED if gradient is None else f"norm {number(np.linalg.norm(gradient))}"

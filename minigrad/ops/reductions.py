@@ -14,10 +14,12 @@ from minigrad.tensor import Axes, Tensor, TensorLike, answers, operations
 _sum = Primitive(
     "sum", lambda x, *, axis, keepdims, kept: np.sum(x, axis=axis, keepdims=keepdims), "sum of x over axis",
     Rule(lambda g, out, x, *, kept, **_: np.broadcast_to(g.reshape(kept), x.shape)),
+    derived="keepdims kept",
 )  # fmt: skip
 _mean = Primitive(
     "mean", lambda x, *, axis, keepdims, kept, share: np.mean(x, axis=axis, keepdims=keepdims), "mean of x over axis",
     Rule(lambda g, out, x, *, kept, share, **_: np.broadcast_to((g * share).reshape(kept), x.shape)),
+    derived="keepdims kept share",
 )  # fmt: skip
 
 
@@ -29,7 +31,7 @@ def _max_rule(g: Any, out: Any, x: Any, *, axis: tuple[int, ...], kept: tuple[in
 _max = Primitive(
     "max", lambda x, *, axis, keepdims, kept: np.max(x, axis=axis, keepdims=keepdims), "largest of x over axis",
     Rule(_max_rule, "x out"),
-    kinks="ties share evenly", analytic=False,
+    kinks="ties share evenly", analytic=False, derived="keepdims kept",
 )  # fmt: skip
 
 

@@ -54,6 +54,7 @@ def test_words_outside_the_vocabulary_are_warned_of(command, translate_run, pair
     status, out, err = command("evaluate", translate_run, "--file", pairs_file("the elephant is big .\t大象很大。\n"))
     assert (status, err) == (0, "warning: not in the vocabulary, so never right: elephant, 象\n")
     assert "0.00%" in out
+    assert "\n1 mistake:\n" in out
 
 
 @pytest.mark.parametrize(

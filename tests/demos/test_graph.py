@@ -3,7 +3,7 @@ from xml.etree import ElementTree
 import pytest
 
 from demos import graph
-from minigrad.drawing import Drawing
+from minigrad.drawing import Drawing, collect
 
 NAMES = ["attention.svg", "expression.svg", "figure1.svg"]
 
@@ -51,7 +51,7 @@ def test_the_same_seed_gives_the_same_bytes_and_another_one_other_numbers(small,
         assert command("graph", "--out", out, "--seed", seed)[0] == 0
     a, b, c = ([(workplace / out / name).read_bytes() for name in NAMES] for out in "abc")
     assert a == b
-    assert a[1] != c[1]
+    assert [one == other for one, other in zip(a, c, strict=True)] == [True, False, True]  # as --help says
 
 
 @pytest.mark.parametrize("out", ["a file", "a file/below"])
@@ -80,3 +80,12 @@ def test_an_engine_out_of_time_is_one_line(small, command, monkeypatch) -> None:
 def test_the_pictures_are_drawings_of_real_tensors() -> None:
     for draw in (graph.expression, graph.attention):
         assert isinstance(draw(0), Drawing)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_every_value_and_gradient_of_the_expression_s_leaves_is_worth_reading(seed) -> None:
+    leaves = [vertex for vertex in collect(graph.neuron(seed), gradients=True).vertices if not vertex.operation]
+    assert [leaf.name for leaf in leaves] == ["x1", "w1", "x2", "w2", "b"]
+    for leaf in leaves:
+        assert 0.0999 < abs(leaf.value) < 1.0001
+        assert abs(leaf.gradient) > 1e-4

@@ -5,13 +5,14 @@ import os
 import subprocess
 import sys
 from importlib import import_module
+from pathlib import Path
 
 import pytest
 
 from demos.__main__ import command_names, main
 from demos.problems import UserError, told_plainly
 
-COMMANDS = ("evaluate", "train", "translate")
+COMMANDS = ["train", "translate", "evaluate", "graph"]
 
 
 @pytest.mark.parametrize("arguments", [(), ("--help",), ("-h",), ("help",)])
@@ -22,10 +23,11 @@ def test_all_commands_fit_on_one_screen(command, arguments):
     for name in command_names():
         assert f"  {name} " in out
         assert import_module(f"demos.{name}").SUMMARY in out
+    assert out.endswith("\nStart with: python -m demos train translate\n")
 
 
 def test_these_are_commands_and_the_modules_they_share_are_not():
-    assert set(COMMANDS) <= set(command_names())
+    assert command_names()[: len(COMMANDS)] == COMMANDS  # as a newcomer meets them
     assert {"problems", "options", "terminal"}.isdisjoint(command_names())
 
 
@@ -70,6 +72,18 @@ def test_listing_the_commands_imports_nothing_heavy(workplace, start):
 )
 def test_a_wrong_command_line_is_one_line_with_a_way_out(refused, arguments, complaint):
     assert complaint in refused(*arguments)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="a shell as POSIX has it")
+@pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&- <&-"])
+@pytest.mark.parametrize("arguments", ["", "train copy --steps 1", 'translate --brief "i love you ."', "evaluate none"])
+def test_a_stream_that_is_closed_from_the_start_breaks_nothing(workplace, translate_run, arguments, closed):
+    environment = os.environ | {"PYTHONPATH": str(Path(__file__).parents[2])}
+    program = f"exec {sys.executable} -m demos {arguments} {closed}"
+    ended = subprocess.run(["sh", "-c", program], env=environment, capture_output=True, text=True, check=False)
+    assert ended.returncode == (2 if "none" in arguments else 0)
+    assert "Traceback" not in ended.stderr
+    assert (workplace / "runs/copy/report.json").exists() == ("copy" in arguments)
 
 
 def test_ctrl_c_outside_training_is_130(command, monkeypatch):

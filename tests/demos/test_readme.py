@@ -47,7 +47,8 @@ def test_both_readmes_have_the_same_commands_and_sessions():
 
 
 @pytest.mark.parametrize("name", ["expression", "figure1"])
-def test_the_pictures_are_those_that_the_command_draws(name, command, workplace):
+def test_the_pictures_are_those_that_the_command_draws(name, command, workplace, monkeypatch):
+    monkeypatch.delenv("MINIGRAD_DOT", raising=False)  # another engine's pictures differ in their bytes
     status, _, _ = command("graph", "--out", "drawn")
     assert status == 0
     drawn = (workplace / "drawn" / f"{name}.svg").read_bytes()

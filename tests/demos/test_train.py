@@ -5,11 +5,13 @@ import os
 import re
 import signal
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import minigrad as mg
+from transformer.tasks import TASKS
 from transformer.training.config import load_config
 from transformer.training.metrics import read_metrics
 
@@ -27,6 +29,8 @@ def test_a_training_shows_its_progress_its_result_samples_and_what_is_next(comma
     assert "b g d j p e b i d b l f n d s" in out
     assert "saved in runs/copy" in out
     assert "python -m demos evaluate runs/copy" in out
+    assert 'python -m demos translate "a b c d e f" --run runs/copy' in out
+    assert "python -m demos train reverse" in out
     report = json.loads((workplace / "runs/copy/report.json").read_text())
     assert (report["task"], report["seed"], report["steps"]) == ("copy", 5, 3)
 
@@ -54,8 +58,21 @@ def test_an_out_that_cannot_be_written_is_one_line(refused, workplace, out):
 
 
 def test_no_task_and_an_unknown_task_name_the_tasks(refused):
-    assert "copy, reverse or translate" in refused("train")
-    assert refused("train", "cpoy") == "there is no task 'cpoy', only copy, reverse, translate; did you mean 'copy'?"
+    assert refused("train").startswith("which task? copy, reverse, translate")
+    told = refused("train", "cpoy")
+    assert told.startswith("there is no task 'cpoy', only copy, reverse, translate")
+    assert told.endswith("; did you mean 'copy'?")
+
+
+def test_a_task_is_one_entry_for_every_command(command, workplace, monkeypatch):
+    monkeypatch.setitem(TASKS, "murmur", replace(TASKS["copy"], name="murmur", goal=0.5, budget=7))
+    assert "murmur" in command("train", "--help")[1]
+    status, out, err = command("train", "murmur", "--steps", "1")
+    assert (status, err) == (0, "")
+    assert "goal 50.0% missed" in out
+    assert "CPU s of 7" in out
+    assert command("translate", "--run", "runs/murmur", "a b c")[0] == 0
+    assert command("evaluate", "runs/murmur", "--max-seconds", "0.001")[0] == 0
 
 
 def test_a_loss_that_is_not_finite_is_a_failed_training(refused, workplace):
@@ -97,10 +114,34 @@ def test_resume_goes_on_and_may_add_steps(command, copy_run):
         (["--out", "new"], "--out can't change a run that is resumed"),
         (["--peak-rate", "2"], "--peak-rate can't change"),
         (["--warmup", "2"], "--warmup can't change"),
+        (["--schedule", "paper"], "--schedule can't change"),
+        (["--steps", "29"], "has made 30 steps already: --steps can't be fewer"),
     ],
 )
 def test_resume_refuses_what_would_make_it_another_run(refused, copy_run, arguments, complaint):
+    before = sorted((entry.name, entry.read_bytes()) for entry in copy_run.iterdir())
     assert complaint in refused("train", "--resume", copy_run, *arguments)
+    assert sorted((entry.name, entry.read_bytes()) for entry in copy_run.iterdir()) == before
+
+
+def test_the_schedule_can_be_the_papers(command, refused, workplace):
+    assert command("train", "copy", "--steps", "2", "--schedule", "paper")[0] == 0
+    assert load_config(workplace / "runs/copy/config.toml").training.schedule == "paper"
+    assert "--schedule: invalid choice: 'cosine'" in refused("train", "copy", "--schedule", "cosine")
+
+
+def test_resume_with_a_broken_state_leaves_the_configuration_as_it_was(refused, copy_run):
+    before = (copy_run / "config.toml").read_bytes()
+    (copy_run / "last.safetensors").write_bytes(b"torn")
+    assert "last.safetensors: cut short" in refused("train", "--resume", copy_run, "--steps", "50")
+    assert (copy_run / "config.toml").read_bytes() == before
+
+
+def test_resume_with_damaged_metrics_goes_on(command, copy_run):
+    (copy_run / "metrics.csv").write_bytes(bytes(range(256)) * 40)
+    status, _, err = command("train", "--resume", copy_run, "--steps", "31")
+    assert (status, err) == (0, "")
+    assert [row.step for row in read_metrics(copy_run / "metrics.csv")] == [31]
 
 
 def test_resume_of_no_run_and_of_a_broken_one(refused, copy_run, workplace):
@@ -134,3 +175,44 @@ def test_ctrl_c_saves_says_how_to_go_on_and_exits_130(start, command, workplace)
     status, out, _ = command("train", "--resume", "mine", "--steps", step + 1)
     assert status == 0
     assert f"training copy: steps {step + 1} to {step + 1}" in out
+
+
+def test_ctrl_c_while_judging_says_how_to_go_on(command, workplace, monkeypatch):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("transformer.training.report.judge", interrupted)
+    status, out, _ = command("train", "copy", "--steps", "1")
+    assert status == 130
+    assert out.endswith("interrupted; the run is saved. To go on: python -m demos train --resume runs/copy\n")
+
+
+@pytest.mark.parametrize("failure", [KeyboardInterrupt(), OSError(28, "No space left on device")])
+def test_a_training_that_never_made_a_step_leaves_no_folder(command, workplace, monkeypatch, failure):
+    def fail(*_):
+        raise failure
+
+    monkeypatch.setattr("transformer.training.loop.validation_pairs", fail)
+    status, _, err = command("train", "copy")
+    assert (status, err.count("\n")) == (130 if isinstance(failure, KeyboardInterrupt) else 1, 1)
+    assert list((workplace / "runs").iterdir()) == []
+
+
+@pytest.mark.skipif(os.name != "posix", reason="pipes as POSIX has them")
+def test_a_reader_that_leaves_costs_nothing_of_the_training(start, workplace):
+    process = start("train", "copy", "--steps", "3")
+    process.stdout.readline()
+    process.stdout.close()
+    assert process.wait(timeout=60) == 141
+    assert process.stderr.read() == b""
+    process.stderr.close()
+    process.stdin.close()
+    assert json.loads((workplace / "runs/copy/report.json").read_text())["steps"] == 3
+
+
+def test_a_configuration_no_machine_can_hold_is_one_line(refused, copy_run):
+    for file in copy_run.glob("*.safetensors"):
+        file.unlink()
+    config = copy_run / "config.toml"
+    config.write_text(config.read_text().replace("max_length = 26", "max_length = 1000000000000000"))
+    assert "llocate" in refused("train", "--resume", copy_run, status=1)

@@ -1,13 +1,17 @@
 """`translate` as a user meets it."""
 
 import io
+import json
 import os
 import re
 import sys
 
+import numpy as np
 import pytest
 
+import minigrad as mg
 from demos.terminal.tables import bar, percent
+from minigrad.checkpoint import read_metadata
 
 
 @pytest.fixture
@@ -112,7 +116,7 @@ def test_a_run_that_is_missing_torn_or_foreign_is_one_line(refused, translate_ru
     best.write_bytes(whole[: len(whole) // 2])
     assert "best.safetensors: cut short" in refused("translate", "hi there")
     best.write_bytes((copy_run / "best.safetensors").read_bytes())
-    assert "best.safetensors: the weights do not fit" in refused("translate", "hi there")
+    assert "best.safetensors: is of the task copy, config.toml says translate" in refused("translate", "hi there")
     best.unlink()
     assert "has no trained weights yet" in refused("translate", "hi there", "--run", translate_run)
 
@@ -124,6 +128,55 @@ def test_the_newest_run_is_taken(command, translate_run, workplace):
     os.utime(translate_run / "best.safetensors", (0, 0))
     (newer / "best.safetensors").write_bytes(b"")
     assert "runs/translate-2/best.safetensors" in command("translate", "i love you .")[2]
+
+
+@pytest.mark.parametrize(
+    ("report", "warning"),
+    [
+        (None, r"runs/translate is not trained to its end \(step 30 of 30, exact match \d+\.\d%\)\. To go on: "),
+        ({"stopped_early": True}, r"runs/translate is not trained to its end .*python -m demos train --resume runs/tr"),
+        ({"exact_match": 0.98}, r"runs/translate is right on 98\.0% of unseen pairs only; the goal is 99\.0%$"),
+    ],
+)
+@pytest.mark.parametrize("named", [[], ["--run", "runs/translate"]])
+def test_a_run_that_is_not_what_it_should_be_is_warned_of(command, translate_run, report, warning, named):
+    file = translate_run / "report.json"
+    if report:
+        file.write_text(json.dumps(json.loads(file.read_text()) | report))
+    else:
+        file.unlink()
+    status, _, err = command("translate", "i love you .", *named)
+    assert status == 0
+    assert err.startswith("warning: ")
+    assert re.search(warning, err.splitlines()[0])
+
+
+def test_a_run_without_even_a_state_is_warned_of(command, translate_run):
+    (translate_run / "report.json").unlink()
+    (translate_run / "last.safetensors").write_bytes(b"torn")
+    assert "runs/translate is not trained to its end. To go on" in command("translate", "i love you .")[2]
+
+
+def test_a_translation_that_was_cut_off_is_said_to_be(command, translate_run):
+    bend(translate_run, lambda bias: np.where(np.arange(len(bias)) == 9, 1e3, bias).astype(bias.dtype))
+    status, _, err = command("translate", "--brief", "i love you .")
+    assert (status, err) == (0, "warning: cut off: after 26 tokens the model had come to no end\n")
+
+
+@pytest.mark.parametrize("value", [np.nan, 3e38])
+def test_weights_gone_wrong_are_one_line(refused, translate_run, value):
+    bend(translate_run, lambda bias: np.full_like(bias, value))
+    if np.isfinite(value):
+        bend(translate_run, lambda weight: np.full_like(weight, value), "output.weight")
+    told = refused("translate", "i love you .")
+    assert re.search("infinite or nan|overflow|invalid", told)
+
+
+def bend(run, change, name="output.bias"):
+    """Change one of the arrays of a run's best weights."""
+    best = run / "best.safetensors"
+    arrays, notes = mg.load(best), read_metadata(best)
+    mg.save(best, arrays | {name: change(arrays[name])}, notes)
 
 
 def test_any_tasks_run_can_write(command, copy_run):
@@ -138,6 +191,30 @@ def test_without_a_run_one_is_trained_first_and_said_so(command, workplace):
     assert out.startswith("There is no trained run to translate with yet: training one first, into runs/translate ")
     assert "training translate: steps 1 to" in out
     assert (workplace / "runs/translate/report.json").exists()
+
+
+@pytest.mark.parametrize("sentences", [("",), ("?!", " "), ("i love you " * 30,), ()])
+def test_nothing_is_trained_for_what_can_not_be_translated(refused, workplace, typed, sentences):
+    typed("\n")
+    assert re.search("empty sentence|no word in|too long|no sentence was given", refused("translate", *sentences))
+    assert list(workplace.iterdir()) == []
+
+
+def test_brief_output_is_translations_alone_even_if_one_has_to_be_trained_first(command, workplace, typed):
+    typed("?!\ni love you .\nhe loves me .\n")
+    status, out, err = command("translate", "--brief", "--max-seconds", "5", "--seed", "3", "--out", "new")
+    assert (status, len(out.splitlines())) == (2, 2)
+    assert "There is no trained run to translate with yet" in err
+    assert "training translate: steps 1 to" in err
+    assert "exact match" in err
+
+
+def test_a_run_that_was_stopped_before_it_had_weights_to_use_is_named(command, translate_run):
+    (translate_run / "best.safetensors").unlink()
+    status, out, _ = command("translate", "i love you .", "--max-seconds", "0.001")
+    assert status == 0
+    assert "runs/translate was stopped before it could be used." in out
+    assert "python -m demos train --resume runs/translate\n" in out
 
 
 def test_out_trains_a_new_run_there_and_does_not_go_with_run(command, refused, translate_run, workplace):

@@ -17,6 +17,7 @@ BELOW = {"minigrad.errors", "minigrad.tape", "minigrad.tensor", "minigrad.primit
 
 # The public submodules of minigrad, which other packages may name; all else they take from `minigrad` itself.
 PUBLIC = {
+    "minigrad.atomic",
     "minigrad.checkpoint",
     "minigrad.drawing",
     "minigrad.drawing.palette",

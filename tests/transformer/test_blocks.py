@@ -26,25 +26,23 @@ def traced(**changes: object) -> Blocks:
 
 def joined(blocks: Blocks) -> set[tuple[str, str, str]]:
     """(from, to, roles), by path."""
-    return {
-        (blocks.blocks[arrow.source].path, blocks.blocks[arrow.target].path, arrow.roles) for arrow in blocks.arrows
-    }
+    return {(blocks.blocks[link.source].path, blocks.blocks[link.target].path, link.roles) for link in blocks.links}
 
 
 @pytest.mark.parametrize(("norm", "kinds"), [("post", POST), ("pre", PRE)])
 @pytest.mark.parametrize("layers", [1, 2, 5])
-def test_equal_layers_are_one_run_and_its_blocks_are_the_paper_s(norm: str, kinds: list[str], layers: int) -> None:
+def test_equal_layers_are_one_repeat_and_its_blocks_are_the_paper_s(norm: str, kinds: list[str], layers: int) -> None:
     blocks = fold(traced(norm=norm, layers=layers))
     assert [block.kind for block in blocks.blocks.values()] == kinds
-    assert [(run.stack, run.first, run.count) for run in blocks.runs] == [
+    assert [(repeat.stack, repeat.first, repeat.count) for repeat in blocks.repeats] == [
         ("encoder", 0, layers),
         ("decoder", 0, layers),
     ]
 
 
-def test_arrows_are_those_of_the_trace() -> None:
+def test_links_are_those_of_the_trace() -> None:
     layer = "encoder.layers.0."
-    assert {arrow for arrow in joined(fold(traced())) if arrow[1].startswith("encoder")} == {
+    assert {link for link in joined(fold(traced())) if link[1].startswith("encoder")} == {
         ("source_positions", f"{layer}self_attention", "QKV"),
         ("source_positions", f"{layer}self_attention_norm", ""),  # the residual
         (f"{layer}self_attention", f"{layer}self_attention_norm", ""),
@@ -56,14 +54,14 @@ def test_arrows_are_those_of_the_trace() -> None:
 
 def test_the_encoder_s_output_is_key_and_value_of_every_decoder_layer() -> None:
     whole = traced(layers=3)
-    assert {arrow for arrow in joined(whole) if arrow[0].startswith("encoder") and arrow[1].startswith("decoder")} == {
+    assert {link for link in joined(whole) if link[0].startswith("encoder") and link[1].startswith("decoder")} == {
         ("encoder.layers.2.feed_forward_norm", f"decoder.layers.{layer}.cross_attention", "KV") for layer in range(3)
     }
     folded = fold(whole)
-    assert [arrow for arrow in joined(folded) if "KV" in arrow and "Q" not in arrow[2]] == [
+    assert [link for link in joined(folded) if "KV" in link and "Q" not in link[2]] == [
         ("encoder.layers.0.feed_forward_norm", "decoder.layers.0.cross_attention", "KV")
     ]
-    assert {arrow.shape for arrow in folded.arrows if arrow.roles == "KV"} == {(3, 5, 12)}
+    assert {link.shape for link in folded.links if link.roles == "KV"} == {(3, 5, 12)}
 
 
 def test_a_layer_without_its_residual_shows_none_and_stands_alone() -> None:
@@ -72,10 +70,14 @@ def test_a_layer_without_its_residual_shows_none_and_stands_alone() -> None:
     norm.forward = lambda x, sublayer, rng: mg.layer_norm(sublayer(x), norm.gain, norm.bias)
     source, target_in, _ = small_batch()
     blocks = fold(find_blocks(collect(mg.softmax(model(source, target_in)))))
-    assert [(run.first, run.count) for run in blocks.runs if run.stack == "encoder"] == [(0, 1), (1, 1), (2, 1)]
+    assert [(repeat.first, repeat.count) for repeat in blocks.repeats if repeat.stack == "encoder"] == [
+        (0, 1),
+        (1, 1),
+        (2, 1),
+    ]
     changed = next(b for b in blocks.blocks.values() if b.path == "encoder.layers.1.self_attention_norm")
     assert changed.kind == "norm"
-    assert [arrow[0] for arrow in joined(blocks) if arrow[1] == changed.path] == ["encoder.layers.1.self_attention"]
+    assert [link[0] for link in joined(blocks) if link[1] == changed.path] == ["encoder.layers.1.self_attention"]
 
 
 def test_definitions_make_the_same_blocks_as_kernels() -> None:
@@ -91,6 +93,6 @@ def test_definitions_make_the_same_blocks_as_kernels() -> None:
 
 
 @pytest.mark.parametrize("tied", ["none", "output", "all"])
-def test_tied_tables_make_no_arrow(tied: str) -> None:
+def test_tied_tables_make_no_link(tied: str) -> None:
     vocabularies = {"source_vocab": 13} if tied == "all" else {}
     assert joined(traced(tied=tied, **vocabularies)) == joined(traced())

@@ -87,7 +87,7 @@ def test_residuals_run_outside_and_every_arrow_is_one_of_the_trace(monkeypatch: 
     root = parsed(figure1(small_model()))
     titles = [element.text or "" for element in root.iter(f"{SVG}title")]
     arrows = [title for title in titles if " to " in title]
-    expected = sum(max(len(a.roles), 1) if len(a.roles) == 3 else 1 for a in seen[0].arrows)
+    expected = sum(max(len(link.roles), 1) if len(link.roles) == 3 else 1 for link in seen[0].links)
     assert len(arrows) == expected
     assert sum(title.startswith("residual ") for title in arrows) == 5
     assert sum(title.startswith("memory ") for title in arrows) == 1

@@ -7,7 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 import minigrad as mg
-from transformer.vocabulary import BOS, EOS, PAD
+from transformer.decoding.greedy import next_logits
+from transformer.vocabulary import BOS, EOS
 
 if TYPE_CHECKING:
     from transformer.model import Transformer
@@ -28,8 +29,7 @@ def next_token_probabilities(
     memory = model.encode(ids)  # (1, T_s, D)
     written = [BOS]
     while len(written) <= max_length:
-        logits = model.decode(np.asarray([written], dtype=np.int64), memory, ids).data[0, -1].astype(np.float64)  # (V,)
-        logits[[PAD, BOS]] = -np.inf
+        logits = next_logits(model, np.asarray([written], dtype=np.int64), memory, ids)[0].astype(np.float64)  # (V,)
         unnormalised = np.exp(logits - logits.max())
         probabilities = unnormalised / unnormalised.sum()
         chosen = int(probabilities.argmax())

@@ -21,7 +21,9 @@ SHORTEST_SCORED = 4
 ONE_IN = 10
 
 
-def symbol_task(name: str, title: str, write: Callable[[tuple[str, ...]], tuple[str, ...]], recipe: Recipe) -> Task:
+def symbol_task(
+    name: str, title: str, write: Callable[[tuple[str, ...]], tuple[str, ...]], steps: int, budget: float
+) -> Task:
     """Return the task of reading letters and writing `write(letters)`, as many letters as were read."""
     vocabulary = Vocabulary(LETTERS)
 
@@ -52,7 +54,12 @@ def symbol_task(name: str, title: str, write: Callable[[tuple[str, ...]], tuple[
         example="a b c d e f",
         max_source_length=LONGEST,
         max_target_length=LONGEST,
-        recipe=recipe,
+        recipe=Recipe(
+            model={"d_model": 64, "heads": 4, "layers": 1, "d_ff": 256, "dropout": 0.0},
+            training={"steps": steps, "warmup": 200, "peak_rate": 3e-3},
+        ),
+        goal=0.999,
+        budget=budget,
     )
 
 
@@ -95,11 +102,13 @@ COPY = symbol_task(
     "copy",
     "Write the letters as they stand: a b c -> a b c",
     write=lambda letters: letters,
-    recipe=Recipe(d_model=64, heads=4, layers=1, d_ff=256, steps=1200, batch_size=64, peak_rate=3e-3, warmup=200),
+    steps=1200,
+    budget=60,
 )
 REVERSE = symbol_task(
     "reverse",
     "Write the letters from back to front: a b c -> c b a",
     write=lambda letters: letters[::-1],
-    recipe=Recipe(d_model=64, heads=4, layers=1, d_ff=256, steps=1800, batch_size=64, peak_rate=3e-3, warmup=200),
+    steps=1800,
+    budget=90,
 )

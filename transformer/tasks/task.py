@@ -1,8 +1,8 @@
 """What a task is: pairs without end to train on, pairs never trained on to be judged by, and words for both sides."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -18,25 +18,14 @@ class Pair(NamedTuple):
 
 @dataclass(frozen=True)
 class Recipe:
-    """The model and the training that are known to learn a task in its time.
+    """The model and the training that are known to learn a task in its time, as far as they are not the default.
 
-    The learning rate rises to `peak_rate` at step `warmup`. From there the schedule "linear" goes straight down to 0
-    at the last step; "paper" falls with the root of the step (section 5.3), and is still high at the end of a short
-    training: then single letters and words flicker from step to step.
+    model: fields of TransformerConfig; those that the task itself decides (vocabularies, lengths) are not named here.
+    training: fields of `transformer.training.config.TrainingConfig`; steps, warmup and peak_rate have to be there.
     """
 
-    d_model: int
-    heads: int
-    layers: int
-    d_ff: int
-    steps: int
-    batch_size: int
-    peak_rate: float
-    warmup: int
-    dropout: float = 0.0
-    label_smoothing: float = 0.0
-    norm: str = "post"
-    schedule: str = "linear"
+    model: Mapping[str, Any]
+    training: Mapping[str, Any]
 
 
 class MakeTestSet(Protocol):
@@ -46,7 +35,7 @@ class MakeTestSet(Protocol):
         """Return the named splits."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Task:
     """A sequence-to-sequence task, as data and functions.
 
@@ -69,3 +58,5 @@ class Task:
     max_source_length: int  # of any pair of this task
     max_target_length: int
     recipe: Recipe
+    goal: float  # the exact match that the recipe should reach on the first split
+    budget: float  # CPU seconds that it may take to learn, evaluation not counted

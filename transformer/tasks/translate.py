@@ -48,14 +48,9 @@ TRANSLATE = Task(
     max_source_length=16,  # she does not want to draw those twenty two red bicycles in the park now .
     max_target_length=25,  # 他们今天早上在公园找到了我们的二十二辆旧自行车吗？
     recipe=Recipe(
-        d_model=64,
-        heads=4,
-        layers=2,
-        d_ff=256,
-        steps=1000,
-        batch_size=64,
-        peak_rate=3e-3,
-        warmup=200,
-        label_smoothing=0.1,
+        model={"d_model": 64, "heads": 4, "layers": 2, "d_ff": 256, "dropout": 0.0},
+        training={"steps": 1000, "warmup": 200, "peak_rate": 3e-3, "label_smoothing": 0.1},
     ),
+    goal=0.99,
+    budget=100,
 )

@@ -8,7 +8,7 @@ from typing import Any, TypeVar, get_type_hints
 
 import tomli_w
 
-from minigrad.checkpoint import write_atomically
+from minigrad.atomic import write_atomically
 from transformer.config import TransformerConfig
 from transformer.tasks.task import Task
 from transformer.training.errors import RunError
@@ -76,40 +76,29 @@ def configure(task: Task, **changes: Any) -> RunConfig:
 
     A run of few steps warms up for a quarter of them at most.
     """
-    recipe = task.recipe
     model = TransformerConfig(
         source_vocab=len(task.source_vocabulary),
         target_vocab=len(task.target_vocabulary),
-        d_model=recipe.d_model,
-        heads=recipe.heads,
-        layers=recipe.layers,
-        d_ff=recipe.d_ff,
-        dropout=recipe.dropout,
-        norm=recipe.norm,
         max_length=max(task.max_source_length, task.max_target_length) + 1,  # and the end, <eos>
+        **task.recipe.model,
     )
-    training: dict[str, Any] = {
-        "steps": recipe.steps,
-        "batch_size": recipe.batch_size,
-        "warmup": min(recipe.warmup, max(1, changes.get("steps", recipe.steps) // 4)),
-        "peak_rate": recipe.peak_rate,
-        "schedule": recipe.schedule,
-        "label_smoothing": recipe.label_smoothing,
-    }
-    return RunConfig(task.name, model, TrainingConfig(**(training | changes)))
+    training = {**task.recipe.training, **changes}
+    if "warmup" not in changes:
+        training["warmup"] = min(training["warmup"], max(1, training["steps"] // 4))
+    return RunConfig(task.name, model, TrainingConfig(**training))
 
 
 def save_config(config: RunConfig, path: Path) -> None:
-    """Write `config` as TOML, atomically. A value of None is left out."""
-    content = {
-        name: {key: entry for key, entry in value.items() if entry is not None} if isinstance(value, dict) else value
-        for name, value in asdict(config).items()
-    }
-    write_atomically(path, tomli_w.dumps(content).encode())
+    """Write `config` as TOML, atomically."""
+    write_atomically(path, tomli_w.dumps(asdict(config)).encode())
 
 
 def load_config(path: Path) -> RunConfig:
-    """Read what `save_config` wrote. Raises RunError that names the file and the key for anything else."""
+    """Read what `save_config` wrote. Raises RunError that names the file and the key for anything else.
+
+    A setting that is missing takes its default. So a new setting must keep, by default, to what was done before it, and
+    older runs stay readable.
+    """
     try:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -128,17 +117,16 @@ def load_config(path: Path) -> RunConfig:
 
 
 def _read_section(path: Path, section: str, kind: type[Settings], table: Any) -> Settings:
-    """A dataclass from its table: every field there, none unknown, each of its type."""
+    """A dataclass from its table: no field unknown, each of its type, and there if it has no default."""
     if not isinstance(table, dict):
         raise RunError(f"{path}: [{section}] must be a table, got {table!r}")
     known = fields(kind)  # type: ignore[arg-type]  # Settings are dataclasses
-    optional = {field.name for field in known if field.default is None and field.default is not MISSING}
-    names = {field.name for field in known}
-    _check_names(path, f"{section}.", set(table), names, names - optional)
+    required = {field.name for field in known if field.default is MISSING}
+    _check_names(path, f"{section}.", set(table), {field.name for field in known}, required)
     hints = get_type_hints(kind)
     for key, value in table.items():
-        if (hints[key] is float and type(value) is int) or not isinstance(hints[key], type):
-            continue  # a whole number may stand for a float; what is no plain type, the dataclass itself judges
+        if hints[key] is float and type(value) is int:
+            continue  # a whole number may stand for a float
         if type(value) is not hints[key]:
             raise RunError(f"{path}: {section}.{key} must be of type {hints[key].__name__}, got {value!r}")
     if any(isinstance(value, float) and math.isnan(value) for value in table.values()):

@@ -1,8 +1,8 @@
 """The training loop, from the first step to the last."""
 
 import time
-from collections.abc import Callable
-from contextlib import closing
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
 from functools import cache
 
@@ -15,8 +15,8 @@ from transformer.model import Transformer
 from transformer.tasks.stream import batch_for_step
 from transformer.tasks.task import Pair, Task
 from transformer.training.averaging import RunningAverage
-from transformer.training.config import TrainingConfig
-from transformer.training.errors import RunError, TrainingFailed, TrainingInterrupted
+from transformer.training.config import TrainingConfig, save_config
+from transformer.training.errors import TrainingFailed, TrainingInterrupted
 from transformer.training.interruption import Interruption
 from transformer.training.memory import keep_freed_memory
 from transformer.training.metrics import Metrics, MetricsTable
@@ -25,7 +25,8 @@ from transformer.training.run import Run
 from transformer.training.state import TrainingState
 from transformer.vocabulary import PAD
 
-TEST_SEED, VALIDATION_SEED = 0, 1
+TEST_SEED = 0
+VALIDATION_SEED = 2**32 - 1  # one that nobody asks for: `evaluate --seed` draws test pairs by seeds of its own
 DROPOUT_STREAM = 1  # keeps dropout's random numbers apart from the data's, which are seeded by [seed, step]
 
 
@@ -48,28 +49,26 @@ def train(run: Run, progress: Progress, max_seconds: float | None = None) -> Out
     """
     keep_freed_memory()
     config, task = run.config.training, run.task
-    if (task.source_vocabulary, task.target_vocabulary) != (run.source_vocabulary, run.target_vocabulary):
-        raise RunError(
-            f"{run.path}: made for other words than the task {task.name} has now; it can't be trained further"
-        )
-    model = Transformer(run.config.model, rng=config.seed)
-    parameters = list(model.parameters())
-    schedule = learning_rate(config, run.config.model.d_model)
-    optimizer = mg.optim.Adam(parameters, lr=schedule, betas=(0.9, 0.98), eps=1e-9)
-    average = RunningAverage(model, config.averaging)
-    state = run.restore(model, average, optimizer)
-    judged = Transformer(run.config.model)
-    validation = validation_pairs(task, config.validation_size)
     deadline = time.monotonic() + (max_seconds if max_seconds is not None else float("inf"))
-    progress.start(task.name, state.step, config.steps)
-
     with (
+        Interruption() as interruption,
         threadpool_limits(1, user_api="blas"),
         np.errstate(all="ignore"),  # what overflows is found and named below
-        MetricsTable(run.metrics_file, state.step) as metrics,
-        closing(progress),
-        Interruption() as interruption,
+        ExitStack() as opened,
     ):
+        saved = run.load_last()
+        model = Transformer(run.config.model, rng=config.seed)
+        parameters = list(model.parameters())
+        schedule = learning_rate(config, run.config.model.d_model)
+        optimizer = mg.optim.Adam(parameters, lr=schedule, betas=(0.9, 0.98), eps=1e-9)
+        average = RunningAverage(model, config.averaging)
+        state = saved.restore(model, average, optimizer) if saved else TrainingState()
+        save_config(run.config, run.config_file)  # it may ask for more steps than before; now it is known to fit
+        judged = Transformer(run.config.model)
+        validation = validation_pairs(task, config.validation_size)
+        metrics = opened.enter_context(MetricsTable(run.metrics_file, state.step))
+        opened.enter_context(closing(progress)).start(task.name, state.step, config.steps)
+
         while state.step < config.steps:
             cpu_start, wall_start = time.process_time(), time.perf_counter()
             step = state.step + 1
@@ -81,7 +80,7 @@ def train(run: Run, progress: Progress, max_seconds: float | None = None) -> Out
             optimizer.zero_grad()
             loss.backward()
             norm = mg.optim.clip_grad_norm(parameters, config.clip_norm)
-            require_finite(run, state, step, loss.item(), norm)
+            require_finite(run, step, {"loss": loss.item(), "gradient": norm})
             optimizer.step()
             average.update(step)
 
@@ -103,8 +102,13 @@ def train(run: Run, progress: Progress, max_seconds: float | None = None) -> Out
 
             out_of_time = time.monotonic() >= deadline
             if step % config.evaluate_every == 0 or step == config.steps or out_of_time:
+                cpu_start = time.process_time()
                 judged.load_state_dict(average.state_dict())
+                largest = np.max([np.abs(parameter.data).max() for parameter in judged.parameters()])
+                require_finite(run, step, {"largest weight": largest})
                 score = evaluate(judged, validation, run.source_vocabulary, run.target_vocabulary)
+                evaluation_cpu_seconds = state.evaluation_cpu_seconds + time.process_time() - cpu_start
+                state = replace(state, evaluation_cpu_seconds=evaluation_cpu_seconds)
                 row = replace(row, exact_match=score.exact_match, token_accuracy=score.token_accuracy)
                 if (score.exact_match, score.token_accuracy) >= (state.best_exact_match, state.best_token_accuracy):
                     run.save_best(judged)
@@ -145,9 +149,9 @@ def judged_splits(task: Task) -> dict[str, list[Pair]]:
     return task.test_set(task.test_size, seed=TEST_SEED)
 
 
-def require_finite(run: Run, state: TrainingState, step: int, loss: float, norm: float) -> None:
-    """Raise TrainingFailed if the step's loss or gradient is infinite or not a number."""
-    for name, value in (("loss", loss), ("gradient", norm)):
+def require_finite(run: Run, step: int, values: Mapping[str, float]) -> None:
+    """Raise TrainingFailed if one of the named values of a step is infinite or not a number."""
+    for name, value in values.items():
         if not np.isfinite(value):
             kept = f"{run.last_file} is kept" if run.last_file.exists() else "nothing was saved yet"
             raise TrainingFailed(

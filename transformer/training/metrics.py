@@ -2,12 +2,14 @@
 
 import csv
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import astuple, dataclass, fields
+from math import isfinite
 from pathlib import Path
 from types import TracebackType
 from typing import Self, TextIO
 
-from minigrad.checkpoint import write_atomically
+from minigrad.atomic import write_atomically
 
 
 @dataclass(frozen=True)
@@ -68,21 +70,21 @@ class MetricsTable:
 
 
 def read_metrics(path: Path) -> list[Metrics]:
-    """The rows of a metrics.csv; [] if it is missing. A last line that was cut short is left out."""
+    """The rows of a metrics.csv; [] if it is missing. A row that is torn or damaged is left out, with all after it."""
     if not path.exists():
         return []
     rows = []
-    with path.open(encoding="utf-8", newline="") as file:
+    with (
+        path.open(encoding="utf-8", errors="replace", newline="") as file,
+        suppress(KeyError, TypeError, ValueError, csv.Error),  # what follows a torn row can't be trusted either
+    ):
         for record in csv.DictReader(file):
-            try:
-                rows.append(_parse(record))
-            except (KeyError, TypeError, ValueError):
-                break  # what follows a torn row can't be trusted either
+            rows.append(_parse(record))
     return rows
 
 
 def _parse(record: dict[str, str]) -> Metrics:
-    return Metrics(
+    row = Metrics(
         step=int(record["step"]),
         loss=float(record["loss"]),
         rate=float(record["rate"]),
@@ -93,6 +95,9 @@ def _parse(record: dict[str, str]) -> Metrics:
         exact_match=float(record["exact_match"]) if record["exact_match"] else None,
         token_accuracy=float(record["token_accuracy"]) if record["token_accuracy"] else None,
     )
+    if not all(isfinite(value) for value in astuple(row) if value is not None):
+        raise ValueError("no training wrote this row: every number is finite in one that did")
+    return row
 
 
 def _line(values: Iterable[object]) -> str:

@@ -3,12 +3,10 @@
 import os
 import shutil
 import time
-from typing import TYPE_CHECKING, Protocol, TextIO
+from contextlib import suppress
+from typing import Protocol, TextIO
 
 from transformer.training.metrics import Metrics
-
-if TYPE_CHECKING:
-    pass
 
 SECONDS_BETWEEN_LINES = 10.0
 SECONDS_BETWEEN_FRAMES = 0.2
@@ -79,7 +77,10 @@ class Smoothed:
 
 
 class Lines:
-    """A line after every evaluation, and at least every ten seconds: for logs, pipes and dumb terminals."""
+    """A line after every evaluation, and at least every ten seconds: for logs, pipes and dumb terminals.
+
+    Where it can't be written it is left out: training goes on.
+    """
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -88,7 +89,8 @@ class Lines:
         """Say what begins."""
         self._pace, self._loss, self._steps = Pace(done, steps), Smoothed(), steps
         self._last = time.monotonic()
-        self._print(f"training {name}: steps {done + 1:,} to {steps:,}")
+        to_do = f"steps {done + 1:,} to {steps:,}" if done < steps else f"all {steps:,} steps are made"
+        self._print(f"training {name}: {to_do}")
 
     def update(self, row: Metrics) -> None:
         """Print a line if it is time for one."""
@@ -106,7 +108,8 @@ class Lines:
         """Nothing is left to do."""
 
     def _print(self, text: str) -> None:
-        print(text, file=self._stream, flush=True)
+        with suppress(OSError):  # a reader that has left, a disk that is full: no reason to stop training
+            print(text, file=self._stream, flush=True)
 
 
 class Bar:
@@ -148,12 +151,14 @@ class Bar:
             f"{self._pace.steps_per_second(row.step):.1f}/s · loss {loss:.4f}"
             f" · {self._label} {self._exact} · {self._pace.time_left(row.step)} left"
         )
-        self._rich.update(self._task, completed=row.step, told=told, refresh=True)
+        with suppress(OSError):  # as for plain lines
+            self._rich.update(self._task, completed=row.step, told=told, refresh=True)
 
     def close(self) -> None:
         """Leave the last state of the bar standing."""
-        self._rich.refresh()
-        self._rich.stop()
+        with suppress(OSError):
+            self._rich.refresh()
+            self._rich.stop()
 
 
 def progress_on(stream: TextIO) -> Progress:

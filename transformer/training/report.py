@@ -3,7 +3,7 @@
 import json
 import platform
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,9 +11,9 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 import minigrad as mg
-from minigrad.checkpoint import write_atomically
-from transformer.evaluation import Answer, Score, evaluate, evaluate_splits
-from transformer.tasks.task import Pair, Task
+from minigrad.atomic import write_atomically
+from transformer.evaluation import Answer, Score, evaluate_splits
+from transformer.tasks.task import Task
 from transformer.training.curve import draw_curve
 from transformer.training.loop import Outcome, judged_splits
 from transformer.training.metrics import read_metrics
@@ -24,10 +24,10 @@ SAMPLES = 20
 
 @dataclass(frozen=True)
 class Judgement:
-    """The scores by split, the one that the goal is stated on first; the answer to the task's example; report.json."""
+    """The scores by split, the one that the goal is stated on first; what was written for the example; report.json."""
 
     scores: Mapping[str, Score]
-    example: Answer
+    example: tuple[str, ...]
     report: Mapping[str, Any]
 
 
@@ -37,8 +37,8 @@ def judge(run: Run, outcome: Outcome) -> Judgement:
     model = run.load_model()
     with threadpool_limits(1, user_api="blas"):
         scores = evaluate_splits(model, judged_splits(run.task), run.source_vocabulary, run.target_vocabulary)
-        asked = Pair(tuple(run.task.tokenize_source(run.task.example)), ("",) * run.task.max_target_length)
-        example = evaluate(model, [asked], run.source_vocabulary, run.target_vocabulary).answers[0]
+        asked = run.source_vocabulary.encode(run.task.tokenize_source(run.task.example))
+        written = model.generate([asked], max_length=run.task.max_target_length + 1)[0]
     main = next(iter(scores.values()))
     state = outcome.state
     report = {
@@ -54,13 +54,13 @@ def judge(run: Run, outcome: Outcome) -> Judgement:
         "best_step": state.best_step,
         "cpu_seconds": round(state.cpu_seconds, 3),
         "wall_seconds": round(state.wall_seconds, 3),
-        "evaluation_cpu_seconds": round(time.process_time() - started, 3),
+        "evaluation_cpu_seconds": round(state.evaluation_cpu_seconds + time.process_time() - started, 3),
         "versions": versions(),
     }
     write_atomically(run.samples_file, samples_text(run.task, scores).encode())
     write_curve(run)
     write_atomically(run.report_file, (json.dumps(report, indent=2, ensure_ascii=False) + "\n").encode())
-    return Judgement(scores, example, report)
+    return Judgement(scores, tuple(run.target_vocabulary.decode(written)), report)
 
 
 def write_curve(run: Run) -> None:
@@ -97,9 +97,14 @@ def shown(task: Task, answer: Answer) -> tuple[str, str, str]:
     """What was read, what was written and what is right, as the task writes it for people."""
     return (
         task.render_source(answer.source),
-        task.render_target(answer.written) if answer.written else "(nothing)",
+        shown_target(task, answer.written),
         task.render_target(answer.expected),
     )
+
+
+def shown_target(task: Task, written: Sequence[str]) -> str:
+    """What was written, as the task writes it for people."""
+    return task.render_target(written) if written else "(nothing)"
 
 
 def versions() -> dict[str, str]:

@@ -9,26 +9,32 @@
 | best.safetensors | the averaged weights with the highest exact match on the validation pairs: what is used |
 | samples.txt | what the model writes, beside what is right |
 | curve.svg | loss and exact match over the steps |
-| report.json | the result; written last, so a run that has one is complete |
+| report.json | the result; written last, and gone as soon as the weights change: a run that has one is judged |
 """
 
+import json
 import re
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import minigrad as mg
-from minigrad.checkpoint import read_metadata, write_atomically
+from minigrad.atomic import write_atomically
 from transformer.model import Transformer
 from transformer.tasks import get_task
 from transformer.tasks.task import Task
 from transformer.training.averaging import RunningAverage
 from transformer.training.config import RunConfig, load_config, save_config
 from transformer.training.errors import RunError
-from transformer.training.state import FORMAT, TrainingState, load_state, load_weights, save_state
+from transformer.training.metrics import read_metrics
+from transformer.training.state import Saved, TrainingState, load_state, load_weights, save_state
+from transformer.training.stored import WEIGHTS, read_stored, store
 from transformer.vocabulary import Vocabulary
 
 RUNS = Path("runs")
+REPORTED = {"stopped_early": bool, "exact_match": float}  # what report.json holds at least
 
 
 @dataclass(frozen=True)
@@ -84,40 +90,55 @@ class Run:
         self, model: Transformer, average: RunningAverage, optimizer: mg.optim.Adam, state: TrainingState
     ) -> None:
         """Keep the state after a whole step, in place of the one before."""
-        save_state(self.last_file, model, average, optimizer, state)
+        self._withdraw_result()
+        save_state(self.last_file, self.config, model, average, optimizer, state)
 
-    def restore(self, model: Transformer, average: RunningAverage, optimizer: mg.optim.Adam) -> TrainingState:
-        """Fill all three from the last saved state, and return it; the very beginning if none was saved."""
-        return load_state(self.last_file, model, average, optimizer) if self.last_file.exists() else TrainingState()
+    def load_last(self) -> Saved | None:
+        """The last saved state; None if none was saved yet. Raises CheckpointError or RunError that names the file."""
+        return load_state(self.last_file, self.config) if self.last_file.exists() else None
 
     def save_best(self, model: Transformer) -> None:
         """Keep the weights as the best so far: a plain state_dict, ready for `load_state_dict(mg.load(...))`."""
-        mg.save(self.best_file, model.state_dict())
+        self._withdraw_result()
+        store(self.best_file, WEIGHTS, self.config, model.state_dict())
 
     def load_model(self) -> Transformer:
         """The trained model: the best weights. Raises CheckpointError or RunError that names the file at fault."""
-        model = Transformer(self.config.model)
         if not self.best_file.exists():
             raise RunError(f"{self.path}: has no trained weights yet ({self.best_file.name} is missing)")
-        if read_metadata(self.best_file).get("format") == FORMAT:
-            raise RunError(f"{self.best_file}: holds a training state, not a model's weights")
-        load_weights(self.best_file, model, mg.load(self.best_file))
+        weights, _ = read_stored(self.best_file, WEIGHTS, self.config)
+        model = Transformer(self.config.model)
+        load_weights(self.best_file, model, weights)
         return model
+
+    def discard_if_unused(self) -> None:
+        """Remove the folder of a run that never made a step."""
+        if not (self.last_file.exists() or self.best_file.exists() or read_metrics(self.metrics_file)):
+            _remove(self.path)
+
+    def _withdraw_result(self) -> None:
+        """The weights are about to change: what was said of the ones before is no longer true."""
+        for file in (self.report_file, self.samples_file):
+            file.unlink(missing_ok=True)
 
 
 def create_run(path: Path, config: RunConfig, task: Task) -> Run:
     """Make the folder of a new run. Raises RunError if there is something at `path`, or it can't be written."""
+    run = Run(path, config, task.source_vocabulary, task.target_vocabulary)
     try:
         if path.is_dir() and not any(path.iterdir()):
             pass  # an empty folder is as good as none
         else:
             path.mkdir(parents=True)
-        run = Run(path, config, task.source_vocabulary, task.target_vocabulary)
-        for vocabulary, file in zip(
-            (run.source_vocabulary, run.target_vocabulary), _vocabulary_files(path), strict=True
-        ):
-            write_atomically(file, vocabulary.to_json().encode())
-        save_config(config, run.config_file)
+        try:
+            for vocabulary, file in zip(
+                (run.source_vocabulary, run.target_vocabulary), _vocabulary_files(path), strict=True
+            ):
+                write_atomically(file, vocabulary.to_json().encode())
+            save_config(config, run.config_file)
+        except BaseException:
+            _remove(path)
+            raise
     except FileExistsError:
         known = (path / "config.toml").exists()
         raise RunError(
@@ -145,11 +166,14 @@ def open_run(path: Path) -> Run:
     ):
         if len(vocabulary) != size:
             raise RunError(f"{path}: the {side} vocabulary has {len(vocabulary)} tokens, config.toml says {size}")
+    run = Run(path, config, source, target)
     try:
-        get_task(config.task)
+        task = run.task
     except ValueError as error:
         raise RunError(f"{path / 'config.toml'}: {error}") from None
-    return Run(path, config, source, target)
+    if (task.source_vocabulary, task.target_vocabulary) != (source, target):
+        raise RunError(f"{path}: made for other words than the task {task.name} has now")
+    return run
 
 
 def free_path(task: str, root: Path = RUNS) -> Path:
@@ -161,14 +185,32 @@ def free_path(task: str, root: Path = RUNS) -> Path:
     return path
 
 
+def read_report(path: Path) -> dict[str, Any] | None:
+    """The result of the run in a folder; None if its training has not come to its end, or report.json is broken."""
+    try:
+        report = json.loads((path / "report.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    whole = isinstance(report, dict) and all(isinstance(report.get(key), kind) for key, kind in REPORTED.items())
+    return report if whole and not report["stopped_early"] else None
+
+
 def newest_run(task: str, root: Path = RUNS) -> Path | None:
-    """The folder of the run of `task` (runs/TASK*) whose weights were written last; None if there is none."""
+    """The run of `task` to use: the newest that came to its end, else the newest that has weights, else None."""
+    trained = [folder for folder in runs_of(task, root) if (folder / "best.safetensors").is_file()]
+    return next((folder for folder in trained if read_report(folder)), next(iter(trained), None))
+
+
+def runs_of(task: str, root: Path = RUNS) -> list[Path]:
+    """The folders of the runs of `task` that `free_path` named, the one whose files changed last first."""
     try:
         folders = [folder for folder in root.iterdir() if re.fullmatch(rf"{re.escape(task)}(-\d+)?", folder.name)]
     except OSError:
-        return None
-    trained = [folder for folder in folders if (folder / "best.safetensors").is_file()]
-    return max(trained, key=lambda folder: (folder / "best.safetensors").stat().st_mtime_ns, default=None)
+        return []
+    ages = {
+        folder: max((file.stat().st_mtime_ns for file in folder.glob("*.safetensors")), default=0) for folder in folders
+    }
+    return sorted((folder for folder in folders if ages[folder]), key=lambda folder: ages[folder], reverse=True)
 
 
 def _vocabulary_files(path: Path) -> tuple[Path, Path]:
@@ -182,3 +224,12 @@ def _read_vocabulary(path: Path) -> Vocabulary:
         raise RunError(f"{path}: {error.strerror}") from None
     except ValueError as error:
         raise RunError(str(error)) from None
+
+
+def _remove(path: Path) -> None:
+    """Remove what `create_run` and the first moments of a training make, and the folder if nothing else is in it."""
+    made = (*_vocabulary_files(path), path / "config.toml", path / "metrics.csv")
+    with suppress(OSError):
+        for file in made:
+            file.unlink(missing_ok=True)
+        path.rmdir()

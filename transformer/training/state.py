@@ -5,20 +5,20 @@ The data and dropout of step n are functions of the seed and n, so the step is a
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 import numpy.typing as npt
 
 import minigrad as mg
-from minigrad.checkpoint import read_metadata
 from minigrad.errors import MinigradError
 from transformer.model import Transformer
 from transformer.training.averaging import RunningAverage
+from transformer.training.config import RunConfig
 from transformer.training.errors import RunError
+from transformer.training.stored import STATE, read_stored, store
 
-FORMAT = "minigrad-transformer training state 1"
 MODEL, AVERAGE, OPTIMIZER = "model.", "average.", "optimizer."
 
 
@@ -27,47 +27,65 @@ class TrainingState:
     """Where a training stands, apart from its arrays.
 
     cpu_seconds, wall_seconds: spent on learning over all sessions, evaluation not counted.
+    evaluation_cpu_seconds: spent on looking at the validation pairs.
     best_step, best_exact_match, best_token_accuracy: of the best evaluation so far, -1 before the first.
     """
 
     step: int = 0
     cpu_seconds: float = 0.0
     wall_seconds: float = 0.0
+    evaluation_cpu_seconds: float = 0.0
     best_step: int = -1
     best_exact_match: float = -1.0
     best_token_accuracy: float = -1.0
 
 
+@dataclass(frozen=True)
+class Saved:
+    """A training that was saved: where it stood, and the arrays it goes on from."""
+
+    path: Path
+    state: TrainingState
+    arrays: Mapping[str, npt.NDArray[Any]]
+
+    def restore(self, model: Transformer, average: RunningAverage, optimizer: mg.optim.Adam) -> TrainingState:
+        """Give all three what they had, and return where training stood. Raises RunError if it does not fit them."""
+        load_weights(self.path, model, _part(self.arrays, MODEL))
+        try:
+            average.load_state_dict(_part(self.arrays, AVERAGE))
+            optimizer.load_state_dict(_part(self.arrays, OPTIMIZER))
+        except (MinigradError, ValueError) as error:
+            raise RunError(f"{self.path}: the state does not fit this model: {error}") from None
+        return self.state
+
+
 def save_state(
-    path: Path, model: Transformer, average: RunningAverage, optimizer: mg.optim.Adam, state: TrainingState
+    path: Path,
+    config: RunConfig,
+    model: Transformer,
+    average: RunningAverage,
+    optimizer: mg.optim.Adam,
+    state: TrainingState,
 ) -> None:
     """Write everything to one file, whole or not at all."""
     arrays = {MODEL + name: array for name, array in model.state_dict().items()}
     arrays |= {AVERAGE + name: array for name, array in average.state_dict().items()}
     arrays |= {OPTIMIZER + name: array for name, array in optimizer.state_dict().items()}
-    mg.save(path, arrays, {"format": FORMAT, "state": json.dumps(asdict(state))})
+    store(path, STATE, config, arrays, state=json.dumps(asdict(state)))
 
 
-def load_state(path: Path, model: Transformer, average: RunningAverage, optimizer: mg.optim.Adam) -> TrainingState:
-    """Give model, average and optimiser what `save_state` wrote, and return where training stood.
-
-    Raises CheckpointError or RunError, naming the file, if it is broken or belongs to something else.
-    """
-    metadata, arrays = read_metadata(path), mg.load(path)
-    if metadata.get("format") != FORMAT:
-        raise RunError(f"{path}: holds no training state that could be resumed")
+def load_state(path: Path, config: RunConfig) -> Saved:
+    """What `save_state` wrote for this run. Raises CheckpointError or RunError, naming the file, for anything else."""
+    arrays, notes = read_stored(path, STATE, config)
     try:
-        content = json.loads(metadata["state"])
-        state = TrainingState(**{field.name: field.type(content[field.name]) for field in fields(TrainingState)})  # type: ignore[operator]
-    except (KeyError, TypeError, ValueError):
+        content = json.loads(notes["state"])
+        types = get_type_hints(TrainingState)
+        state = TrainingState(**{name: types[name](value) for name, value in content.items()})
+        if state.step < 1:
+            raise ValueError("only a training that has begun is saved")
+    except (AttributeError, KeyError, TypeError, ValueError):
         raise RunError(f"{path}: the record of where training stood is broken") from None
-    load_weights(path, model, _part(arrays, MODEL))
-    try:
-        average.load_state_dict(_part(arrays, AVERAGE))
-        optimizer.load_state_dict(_part(arrays, OPTIMIZER))
-    except (MinigradError, ValueError) as error:
-        raise RunError(f"{path}: the state does not fit this model: {error}") from None
-    return state
+    return Saved(path, state, arrays)
 
 
 def load_weights(path: Path, model: Transformer, weights: Mapping[str, npt.NDArray[Any]]) -> None:

@@ -119,7 +119,7 @@ def _logsumexp_backward(
 _logsumexp = Fused(
     "logsumexp", _logsumexp_definition, _logsumexp_forward, _logsumexp_backward,
     formula="log of sum of exp(x) over axis", reads="x",
-    kinks="where no element takes part, -inf, with derivative 0",
+    kinks="where no element takes part, -inf, with derivative 0", derived="keepdims kept",
 )  # fmt: skip
 
 

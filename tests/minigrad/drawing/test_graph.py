@@ -1,9 +1,11 @@
 import gc
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import minigrad as mg
+from minigrad import drawing
 from minigrad.drawing import collect
 
 
@@ -67,7 +69,36 @@ def test_a_released_graph_can_be_drawn_but_not_differentiated() -> None:
         collect(y, gradients=True)
 
 
-@pytest.mark.parametrize("nothing", [[], [1.0], np.ones(3), None])
-def test_what_is_no_tensor_is_refused(nothing: object) -> None:
-    with pytest.raises((mg.DrawingError, TypeError)):
-        collect(nothing)  # type: ignore[arg-type]
+@pytest.mark.parametrize(
+    ("stranger", "named"),
+    [
+        ([], "nothing"),
+        ([1.0], "float"),
+        ([mg.Tensor(1.0), 2, "x"], "int, str"),
+        (np.ones(3), "ndarray"),
+        (np.ones(()), "ndarray"),
+        (5, "int"),
+        (None, "NoneType"),
+        ("ab", "str"),
+        ({}, "dict"),
+    ],
+)
+def test_what_is_no_tensor_is_refused(stranger: object, named: str) -> None:
+    with pytest.raises(mg.DrawingError, match=f"a list of Tensors, not {named}$"):
+        collect(stranger)  # type: ignore[arg-type]
+    with pytest.raises(mg.DrawingError, match=f"not {named}$"):
+        mg.draw(stranger)  # type: ignore[arg-type]
+
+
+def test_params_are_what_was_asked_for() -> None:
+    x = mg.Tensor(np.ones((2, 3)), requires_grad=True)
+    for reduce in (mg.sum, mg.mean, mg.max, mg.logsumexp):
+        shown = {name for name, value in collect(reduce(x, axis=1)).vertices[1].params.items() if value is not None}
+        assert shown == {"axis"}
+
+
+def test_no_other_file_of_the_room_knows_the_tape() -> None:
+    room = Path(drawing.__file__).parent
+    assert [path.name for path in sorted(room.glob("*.py")) if "minigrad.tape" in path.read_text(encoding="utf-8")] == [
+        "graph.py"
+    ]

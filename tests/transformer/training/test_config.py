@@ -27,6 +27,18 @@ def test_the_rate_has_its_peak_at_the_end_of_warmup(schedule):
     assert rates[-1] < rates[-2]
 
 
+def test_the_recipes_are_those_that_were_measured():
+    measured = {"copy": (1, 1200, 0.0), "reverse": (1, 1800, 0.0), "translate": (2, 1000, 0.1)}
+    for name, expected in measured.items():
+        task = TASKS[name]
+        model, training = configure(task).model, configure(task).training
+        assert (model.layers, training.steps, training.label_smoothing) == expected
+        assert (model.d_model, model.heads, model.d_ff, model.dropout, model.norm) == (64, 4, 256, 0.0, "post")
+        assert model.max_length == max(task.max_source_length, task.max_target_length) + 1
+        assert (training.warmup, training.peak_rate, training.batch_size, training.clip_norm) == (200, 3e-3, 64, 1.0)
+        assert (training.schedule, training.averaging, training.seed) == ("linear", 0.99, 0)
+
+
 def test_a_short_run_warms_up_for_a_quarter_of_its_steps():
     assert configure(TASKS["copy"], steps=40).training.warmup == 10
     assert configure(TASKS["copy"], steps=1).training.warmup == 1
@@ -52,7 +64,7 @@ def edited(tmp_path, config, old, new):
     [
         ("steps = 12\n", "", "the key training.steps is missing"),
         ("steps = 12\n", "steps = 12\nstep = 3\n", "unknown key training.step "),
-        ("d_model = 8\n", "", "the key model.d_model is missing"),
+        ("source_vocab = 24\n", "", "the key model.source_vocab is missing"),
         ('task = "copy"\n', "", "the key task is missing"),
         ('task = "copy"\n', "task = 3\n", "task must be a name"),
         ('task = "copy"\n', 'task = "copy"\nextra = 1\n', "unknown key extra"),
@@ -71,6 +83,10 @@ def test_what_is_wrong_is_named_in_one_line(tmp_path, tiny_config, old, new, com
         load_config(path)
     assert str(caught.value).startswith(str(path))
     assert "\n" not in str(caught.value)
+
+
+def test_a_setting_that_an_older_run_does_not_name_has_its_default(tmp_path, tiny_config):
+    assert load_config(edited(tmp_path, tiny_config, "averaging = 0.99\n", "")) == tiny_config
 
 
 def test_a_whole_number_may_stand_for_a_float(tmp_path, tiny_config):

@@ -8,9 +8,10 @@ import pytest
 from threadpoolctl import threadpool_info
 
 import minigrad as mg
+from minigrad.errors import CheckpointError
 from transformer.tasks import TASKS, get_task
 from transformer.training import loop
-from transformer.training.errors import RunError, TrainingFailed, TrainingInterrupted
+from transformer.training.errors import TrainingFailed, TrainingInterrupted
 from transformer.training.loop import judged_splits, train, validation_pairs
 from transformer.training.metrics import read_metrics
 from transformer.training.progress import Silent
@@ -200,12 +201,50 @@ def test_validation_pairs_are_unseen_and_not_the_test_set(name):
     assert validation.isdisjoint(trained)
 
 
-def test_a_run_of_other_words_is_not_trained_further(make_run):
-    from transformer.vocabulary import Vocabulary
+def test_ctrl_c_before_the_first_step_makes_that_step_and_saves_it(make_run, monkeypatch):
+    run, honest = make_run(), loop.validation_pairs
+
+    def pressing(*arguments):
+        press_ctrl_c()
+        return honest(*arguments)
+
+    monkeypatch.setattr(loop, "validation_pairs", pressing)
+    with pytest.raises(TrainingInterrupted, match="after step 1"):
+        train(run, Silent())
+    assert run.load_last().state.step == 1
+
+
+def test_progress_does_not_start_where_training_can_not(make_run):
+    class Watched(Silent):
+        def start(self, *_):
+            raise AssertionError("nobody would put the cursor back")
 
     run = make_run()
-    with pytest.raises(RunError, match="made for other words"):
-        train(replace(run, source_vocabulary=Vocabulary("abcdefghijklmnopqrs?")), Silent())
+    run.metrics_file.mkdir()
+    with pytest.raises(OSError, match=r"metrics\.csv"):
+        train(run, Watched())
+
+
+def test_the_configuration_is_written_once_it_is_known_to_fit(make_run):
+    run = make_run(steps=8)
+    train(run, Silent())
+    longer = replace(run, config=replace(run.config, training=replace(run.config.training, steps=12)))
+    before, whole = run.config_file.read_bytes(), run.last_file.read_bytes()
+    run.last_file.write_bytes(whole[:-1])
+    with pytest.raises(CheckpointError):
+        train(longer, Silent())
+    assert run.config_file.read_bytes() == before
+    run.last_file.write_bytes(whole)
+    train(longer, Silent())
+    assert open_run(run.path) == longer
+
+
+def test_weights_that_are_not_finite_are_found_before_they_are_saved(make_run):
+    run = make_run(steps=1, warmup=1, peak_rate=1e39)  # beyond float32; loss and gradient of the only step are fine
+    with pytest.raises(TrainingFailed, match=r"the largest weight is (inf|nan) at step 1"):
+        train(run, Silent())
+    assert not run.last_file.exists()
+    assert not run.best_file.exists()
 
 
 def test_a_fresh_state_is_before_the_first_step():

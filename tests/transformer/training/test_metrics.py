@@ -48,6 +48,20 @@ def test_a_torn_last_line_is_left_out(tmp_path, torn):
     assert read_metrics(path) == [row(1)]
 
 
+@pytest.mark.parametrize(
+    "garbage", [b"\xff\xfe\x80" * 50, b'"' + b"x" * 200_000, b"2,nan,1,1,1,1,1,,\n", b"2,1,inf,1,1,1,1,,\n"]
+)
+def test_damage_costs_only_what_comes_after_it(tmp_path, garbage):
+    path = tmp_path / "metrics.csv"
+    with MetricsTable(path) as table:
+        table.append(row(1))
+    whole = path.read_bytes()
+    path.write_bytes(whole + garbage + whole)
+    assert read_metrics(path) == [row(1)]
+    path.write_bytes(garbage)
+    assert read_metrics(path) == []
+
+
 def test_a_missing_table_is_an_empty_one(tmp_path):
     assert read_metrics(tmp_path / "metrics.csv") == []
 

@@ -74,6 +74,28 @@ def test_a_bar_stays_in_one_line_with_room_for_a_typed_control_c(monkeypatch, co
     assert max(map(len, re.split(r"[\r\n]+", drawn))) <= columns - 4
 
 
+@pytest.mark.parametrize(("kind", "failure"), [(io.StringIO, BrokenPipeError()), (Terminal, OSError(5, "I/O error"))])
+def test_an_output_that_can_no_longer_be_written_is_no_reason_to_stop(monkeypatch, kind, failure):
+    monkeypatch.setenv("TERM", "xterm-256color")
+    stream = kind()
+    progress = progress_on(stream)
+    progress.start("copy", 0, 2)
+
+    def fail(*_):
+        raise failure
+
+    stream.write = stream.flush = fail
+    progress.update(row(1, 0.5))
+    progress.update(row(2, 0.5))
+    progress.close()
+
+
+def test_nothing_left_to_do_is_said():
+    stream = io.StringIO()
+    Lines(stream).start("copy", 46, 46)
+    assert stream.getvalue() == "training copy: all 46 steps are made\n"
+
+
 def test_a_dumb_terminal_gets_lines(monkeypatch):
     monkeypatch.setenv("TERM", "dumb")
     assert isinstance(progress_on(Terminal()), Lines)

@@ -11,6 +11,7 @@ from transformer.training import report as report_module
 from transformer.training.loop import train
 from transformer.training.progress import Silent
 from transformer.training.report import judge, write_curve
+from transformer.training.run import read_report
 
 FILES = {
     "config.toml", "source_vocabulary.json", "target_vocabulary.json", "metrics.csv", "last.safetensors",
@@ -44,6 +45,36 @@ def test_the_report_says_it_all(judged):
     assert report["cpu_seconds"] > 0
     assert report["wall_seconds"] > 0
     assert report["stopped_early"] is False
+    assert report["evaluation_cpu_seconds"] > run.load_last().state.evaluation_cpu_seconds > 0
+    assert read_report(run.path) == report
+
+
+def test_the_example_is_answered_as_generate_writes_it(judged):
+    run, judgement = judged
+    ids = run.load_model().generate([run.source_vocabulary.encode("abcdef")], max_length=17)[0]
+    assert judgement.example == tuple(run.target_vocabulary.decode(ids))
+
+
+@pytest.mark.parametrize("write", ["save_last", "save_best"])
+def test_a_result_does_not_outlive_the_weights_it_is_of(judged, write, monkeypatch):
+    run, _ = judged
+    monkeypatch.setattr("transformer.training.run.save_state", lambda *_: None)
+    arguments = [None] * 4 if write == "save_last" else [run.load_model()]
+    getattr(run, write)(*arguments)
+    assert {entry.name for entry in run.path.iterdir()} == FILES - {"report.json", "samples.txt"}
+    assert read_report(run.path) is None
+
+
+def test_a_result_stays_where_no_step_is_made(judged):
+    run, _ = judged
+    train(run, Silent())
+    assert read_report(run.path) is not None
+
+
+@pytest.mark.parametrize("content", ["", "[]", "{}", '{"stopped_early": 0, "exact_match": 1.0}', b"\xff"])
+def test_a_broken_report_is_none(tmp_path, content):
+    (tmp_path / "report.json").write_bytes(content if isinstance(content, bytes) else content.encode())
+    assert read_report(tmp_path) is None
 
 
 def test_samples_show_what_was_written_and_what_is_right(judged):

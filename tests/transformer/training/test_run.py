@@ -7,14 +7,15 @@ import numpy as np
 import pytest
 
 import minigrad as mg
+from minigrad.checkpoint import read_metadata
 from minigrad.errors import CheckpointError
 from transformer.tasks import get_task
-from transformer.training.averaging import RunningAverage
 from transformer.training.errors import RunError
 from transformer.training.loop import train
+from transformer.training.metrics import MetricsTable
 from transformer.training.progress import Silent
 from transformer.training.run import create_run, free_path, newest_run, open_run
-from transformer.training.state import load_state
+from transformer.training.state import TrainingState
 
 COPY = get_task("copy")
 
@@ -125,7 +126,7 @@ def test_missing_torn_and_foreign_weights_are_named(make_run):
     with pytest.raises(RunError, match="has no trained weights yet"):
         run.load_model()
     mg.save(run.best_file, {"a": np.ones(3)})
-    with pytest.raises(RunError, match=r"best\.safetensors: the weights do not fit"):
+    with pytest.raises(RunError, match=r"best\.safetensors: holds no trained weights"):
         run.load_model()
     run.best_file.write_bytes(b"torn")
     with pytest.raises(CheckpointError, match=r"best\.safetensors: cut short"):
@@ -137,7 +138,7 @@ def test_a_state_and_weights_are_not_taken_for_one_another(make_run):
     train(run, Silent())
     best, last = run.best_file.read_bytes(), run.last_file.read_bytes()
     run.best_file.write_bytes(last)
-    with pytest.raises(RunError, match="holds a training state"):
+    with pytest.raises(RunError, match="holds no trained weights"):
         run.load_model()
     run.last_file.write_bytes(best)
     with pytest.raises(RunError, match="holds no training state"):
@@ -145,17 +146,110 @@ def test_a_state_and_weights_are_not_taken_for_one_another(make_run):
 
 
 def test_a_state_with_a_broken_record_or_a_missing_array_is_named(make_run):
-    from minigrad.checkpoint import read_metadata
-
     run = make_run()
     train(run, Silent())
     arrays, notes = mg.load(run.last_file), read_metadata(run.last_file)
-    model = run.load_model()
-    average, optimizer = RunningAverage(model, 0.9), mg.optim.Adam(model.parameters(), lr=1.0)
-    mg.save(run.last_file, arrays, notes | {"state": '{"step": "x"}'})
-    with pytest.raises(RunError, match="the record of where training stood is broken"):
-        load_state(run.last_file, model, average, optimizer)
+    for record in ('{"step": "x"}', "[]", "{}", '{"step": 0}', '{"step": 3, "stop": 4}', "{"):
+        mg.save(run.last_file, arrays, notes | {"state": record})
+        with pytest.raises(RunError, match="the record of where training stood is broken"):
+            run.load_last()
     for part in ("model.output.bias", "average.output.bias", "optimizer.mean"):
         mg.save(run.last_file, {name: array for name, array in arrays.items() if name != part}, notes)
         with pytest.raises(RunError, match=r"last\.safetensors: the (state does|weights do) not fit"):
-            load_state(run.last_file, model, average, optimizer)
+            train(run, Silent())
+
+
+def test_a_state_of_an_older_release_lacks_what_came_later(make_run):
+    run = make_run()
+    train(run, Silent())
+    arrays, notes = mg.load(run.last_file), read_metadata(run.last_file)
+    mg.save(run.last_file, arrays, notes | {"state": '{"step": 12}', "model": json.dumps(older(notes["model"]))})
+    assert run.load_last().state == TrainingState(step=12)
+
+
+def older(model):
+    return {key: value for key, value in json.loads(model).items() if key != "positions"}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "complaint"),
+    [
+        ("heads = 2", "heads = 4", "is of a model with heads = 2, config.toml says 4"),
+        ('norm = "post"', 'norm = "pre"', "is of a model with norm = post, config.toml says pre"),
+        ('task = "copy"', 'task = "reverse"', "is of the task copy, config.toml says reverse"),
+        ("d_model = 8", "d_model = 6400000000", "is of a model with d_model = 8, config.toml says 6400000000"),
+        ("max_length = 17", "max_length = 1000000000000", "is of a model with max_length = 17"),
+    ],
+)
+def test_weights_of_another_model_or_task_are_refused_whatever_their_shapes_before_it_is_built(
+    make_run, old, new, complaint
+):
+    run = make_run()
+    train(run, Silent())
+    text = run.config_file.read_text()
+    assert old in text
+    run.config_file.write_text(text.replace(old, new))
+    edited = open_run(run.path)
+    with pytest.raises(RunError, match=r"best\.safetensors: " + complaint):
+        edited.load_model()
+    with pytest.raises(RunError, match=r"last\.safetensors: " + complaint):
+        train(edited, Silent())
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_numbers_that_are_not_finite_are_refused(make_run, bad):
+    run = make_run()
+    train(run, Silent())
+    for file, name in ((run.best_file, "output.bias"), (run.last_file, "optimizer.square")):
+        arrays = mg.load(file)
+        arrays[name][3] = bad
+        mg.save(file, arrays, read_metadata(file))
+    with pytest.raises(RunError, match=r"best\.safetensors: a number in output\.bias is infinite or nan"):
+        run.load_model()
+    with pytest.raises(RunError, match=r"last\.safetensors: a number in optimizer\.square is infinite or nan"):
+        run.load_last()
+
+
+def test_a_run_of_other_words_is_refused(make_run):
+    run = make_run()
+    file = run.path / "source_vocabulary.json"
+    file.write_text(file.read_text().replace('"t"', '"?"'))
+    with pytest.raises(RunError, match="made for other words than the task copy has now"):
+        open_run(run.path)
+
+
+def test_a_folder_without_a_step_is_discarded_and_one_with_a_step_or_a_guest_is_not(make_run):
+    unused = make_run("unused")
+    MetricsTable(unused.metrics_file)
+    unused.discard_if_unused()
+    assert not unused.path.exists()
+    guest = make_run("guest")
+    (guest.path / "thesis.txt").write_text("mine")
+    guest.discard_if_unused()
+    assert [entry.name for entry in guest.path.iterdir()] == ["thesis.txt"]
+    used = make_run("used")
+    train(used, Silent(), max_seconds=1e-6)
+    used.discard_if_unused()
+    assert open_run(used.path) == used
+
+
+@pytest.mark.parametrize("failure", [OSError(28, "No space left on device"), KeyboardInterrupt()])
+def test_a_folder_that_can_not_be_made_whole_is_not_left_behind(tmp_path, tiny_config, monkeypatch, failure):
+    def fail(*_):
+        raise failure
+
+    monkeypatch.setattr("transformer.training.run.save_config", fail)
+    with pytest.raises((RunError, KeyboardInterrupt)):
+        create_run(tmp_path / "run", tiny_config, COPY)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_run_that_came_to_its_end_is_preferred_to_a_newer_one_that_did_not(tmp_path):
+    for age, name in enumerate(["copy-4", "copy-3", "copy-2", "copy"]):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "best.safetensors").write_text("")
+        os.utime(tmp_path / name / "best.safetensors", (0, 1000 - age))
+    assert newest_run("copy", tmp_path) == tmp_path / "copy-4"
+    for name, early in (("copy-3", True), ("copy-2", False), ("copy", False)):
+        (tmp_path / name / "report.json").write_text(json.dumps({"exact_match": 1.0, "stopped_early": early}))
+    assert newest_run("copy", tmp_path) == tmp_path / "copy-2"
