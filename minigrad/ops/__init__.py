@@ -1,24 +1,23 @@
 """The operations: rows of the table of rules, and the public functions that apply them."""
 
+from minigrad.ops.activations import erf, logaddexp, sigmoid, silu, softplus
+from minigrad.ops.arrangements import flip, pad, repeat, split, stack, tile, tril, triu
+from minigrad.ops.choices import abs, clip, maximum, minimum, relu, where
+from minigrad.ops.contractions import einsum
 from minigrad.ops.elementwise import (
-    abs,
     add,
     astype,
     cos,
     divide,
     exp,
     log,
-    maximum,
-    minimum,
     multiply,
     negative,
     power,
-    relu,
     sin,
     sqrt,
     subtract,
     tanh,
-    where,
 )
 from minigrad.ops.indexing import getitem, scatter_add
 from minigrad.ops.neural import (
@@ -26,20 +25,27 @@ from minigrad.ops.neural import (
     attention_steps,
     cross_entropy,
     dropout,
+    gelu,
     layer_norm,
     linear,
     log_softmax,
     logsumexp,
+    rms_norm,
     softmax,
 )
 from minigrad.ops.products import matmul
-from minigrad.ops.reductions import max, mean, sum
+from minigrad.ops.reductions import max, mean, min, prod, sum
+from minigrad.ops.scans import cumprod, cumsum
+from minigrad.ops.selections import sort, take, take_along_axis
 from minigrad.ops.shapes import broadcast_to, concatenate, expand_dims, reshape, squeeze, swapaxes, transpose
+from minigrad.ops.statistics import norm, std, var
 
 __all__ = [
-    "abs", "add", "astype", "attention", "attention_steps",
-    "broadcast_to", "concatenate", "cos", "cross_entropy", "divide", "dropout",
-    "exp", "expand_dims", "getitem", "layer_norm", "linear", "log", "log_softmax", "logsumexp", "matmul", "max",
-    "maximum", "mean", "minimum", "multiply", "negative", "power", "relu", "reshape", "scatter_add", "sin", "softmax",
-    "sqrt", "squeeze", "subtract", "sum", "swapaxes", "tanh", "transpose", "where",
+    "abs", "add", "astype", "attention", "attention_steps", "broadcast_to", "clip", "concatenate", "cos",
+    "cross_entropy", "cumprod", "cumsum", "divide", "dropout", "einsum", "erf", "exp", "expand_dims", "flip", "gelu",
+    "getitem", "layer_norm", "linear", "log", "log_softmax", "logaddexp", "logsumexp", "matmul", "max", "maximum",
+    "mean", "min", "minimum", "multiply", "negative", "norm", "pad", "power", "prod", "relu", "repeat", "reshape",
+    "rms_norm", "scatter_add", "sigmoid", "silu", "sin", "softmax", "softplus", "sort", "split", "sqrt", "squeeze",
+    "stack", "std", "subtract", "sum", "swapaxes", "take", "take_along_axis", "tanh", "tile", "transpose", "tril",
+    "triu", "var", "where",
 ]  # fmt: skip

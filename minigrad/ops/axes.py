@@ -22,6 +22,11 @@ def shape_of(x: TensorLike) -> tuple[int, ...]:
     return tuple(x.shape) if isinstance(x, Tensor | np.ndarray) else np.shape(x)
 
 
+def dtype_of(x: TensorLike) -> np.dtype[Any]:
+    """The dtype that a tensor, an array, a number or nested lists has as an operand on its own."""
+    return x.dtype if isinstance(x, Tensor | np.ndarray) else as_array(x).dtype
+
+
 def one_axis(name: str, shape: Sequence[int], axis: int) -> int:
     """`axis` counted from the front. Raises OutOfRangeError for one that `shape` does not have."""
     try:
@@ -59,6 +64,16 @@ def as_mask(name: str, mask: Any) -> np.ndarray[Any, np.dtype[np.bool_]]:
     if array.dtype != np.bool_:
         raise DtypeError(f"{located(name)}: a mask is boolean, True = takes part; got {array.dtype}: write mask != 0")
     return array
+
+
+def as_places(name: str, indices: Any) -> np.ndarray[Any, Any]:
+    """Indices or counts as an integer array. Raises TypeError for any other."""
+    places = np.asarray(indices.data if isinstance(indices, Tensor) else indices)
+    if not places.size:
+        places = places.astype(np.intp)
+    if places.dtype.kind not in "iu":
+        raise DtypeError(f"{located(name)}: indices and counts are integers, not {places.dtype}")
+    return places
 
 
 def _no_such_axis(name: str, shape: Sequence[int], axis: Any) -> OutOfRangeError:

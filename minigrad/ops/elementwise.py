@@ -42,34 +42,6 @@ _sqrt = Primitive(
 _tanh = Primitive("tanh", np.tanh, "tanh(x)", Rule(lambda g, out, x: g * (1 - out * out), "out"))
 _sin = Primitive("sin", np.sin, "sin(x)", Rule(lambda g, out, x: g * np.cos(x), "x"))
 _cos = Primitive("cos", np.cos, "cos(x)", Rule(lambda g, out, x: -g * np.sin(x), "x"))
-_abs = Primitive(
-    "abs", np.abs, "|x|",
-    Rule(lambda g, out, x: np.where(x > 0, g, np.where(x < 0, -g, 0)), "x"),
-    kinks="abs'(0) = 0", analytic=False,
-)  # fmt: skip
-_relu = Primitive(
-    "relu", lambda x: np.maximum(x, 0), "max(x, 0)",
-    Rule(lambda g, out, x: g * (out > 0), "out"),
-    kinks="relu'(0) = 0", analytic=False,
-)  # fmt: skip
-_maximum = Primitive(
-    "maximum", np.maximum, "max(x, y)",
-    Rule(lambda g, out, x, y: np.where(x > y, g, np.where(x == y, 0.5 * g, 0)), "x y"),
-    Rule(lambda g, out, x, y: np.where(x < y, g, np.where(x == y, 0.5 * g, 0)), "x y"),
-    kinks="a tie gives each operand half", analytic=False,
-)  # fmt: skip
-_minimum = Primitive(
-    "minimum", np.minimum, "min(x, y)",
-    Rule(lambda g, out, x, y: np.where(x < y, g, np.where(x == y, 0.5 * g, 0)), "x y"),
-    Rule(lambda g, out, x, y: np.where(x > y, g, np.where(x == y, 0.5 * g, 0)), "x y"),
-    kinks="a tie gives each operand half", analytic=False,
-)  # fmt: skip
-_where = Primitive(
-    "where", np.where, "x where condition, else y",
-    None,
-    Rule(lambda g, out, condition, x, y: np.where(condition, g, 0), "condition"),
-    Rule(lambda g, out, condition, x, y: np.where(condition, 0, g), "condition"),
-)  # fmt: skip
 _astype = Primitive(
     "astype", lambda x, *, dtype: x.astype(dtype), "x in another dtype",
     Rule(lambda g, out, x, *, dtype: g),
@@ -175,37 +147,6 @@ def cos(x: TensorLike) -> Tensor:
     return _cos(x)
 
 
-@answers(np.abs)
-def abs(x: TensorLike) -> Tensor:
-    """|x|, elementwise. dx = g * sign(x), 0 at 0."""
-    return _abs(x)
-
-
-def relu(x: TensorLike) -> Tensor:
-    """max(x, 0), elementwise (the paper's FFN, section 3.3). dx = g where x > 0, else 0, also at 0."""
-    return _relu(x)
-
-
-@answers(np.maximum)
-def maximum(x: TensorLike, y: TensorLike) -> Tensor:
-    """The larger of x and y, elementwise, broadcast. The cotangent goes to the larger; a tie gives each half."""
-    return _maximum(x, y)
-
-
-@answers(np.minimum)
-def minimum(x: TensorLike, y: TensorLike) -> Tensor:
-    """The smaller of x and y, elementwise, broadcast. The cotangent goes to the smaller; a tie gives each half."""
-    return _minimum(x, y)
-
-
-@answers(np.where)
-def where(condition: TensorLike, x: TensorLike, y: TensorLike) -> Tensor:
-    """x where condition holds, y elsewhere, broadcast. dx = g where it holds, else 0; dy the other way round."""
-    if x.__class__ in PYTHON_NUMBERS and y.__class__ in PYTHON_NUMBERS:
-        x = Tensor(x)  # two weak numbers: not the condition but the default dtype says what they become
-    return _where(condition, x, y)
-
-
 def astype(x: TensorLike, dtype: npt.DTypeLike) -> Tensor:
     """x in another dtype. The gradient comes back in x's own.
 
@@ -226,10 +167,8 @@ operations.multiply = _multiply
 operations.divide = _divide
 operations.power = power
 operations.negative = _negative
-operations.abs = _abs
 operations.exp = _exp
 operations.log = _log
 operations.sqrt = _sqrt
 operations.tanh = _tanh
-operations.relu = _relu
 operations.astype = astype

@@ -3,8 +3,6 @@
 `CASES` is complete: test_table.py fails for a row that has none.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,56 +11,9 @@ from hypothesis.extra import numpy as hnp
 
 import minigrad as mg
 from minigrad.primitive import TABLE, alias_of
-from tests.minigrad.strategies import Layout, Shape, arrays, axes, axis, broadcastable, layouts, shapes
-
-seeds = st.integers(0, 2**32 - 1)
-
-
-@dataclass(frozen=True)
-class Case:
-    """`call(*operands)` applies the operation; operand i is `layouts[i].view(bases[i])`, of the base's layout."""
-
-    call: Callable[..., mg.Tensor]
-    bases: list[np.ndarray]
-    layouts: list[Layout]
-    note: str = ""
-
-    def operands(self, bases: Sequence[Any] | None = None) -> list[Any]:
-        """The operands as views of these bases (arrays or Tensors)."""
-        given = self.bases if bases is None else bases
-        return [layout.view(base) for layout, base in zip(self.layouts, given, strict=True)]
-
-    def of_views(self, *bases: Any) -> mg.Tensor:
-        """The same as a function of the bases, so that what is checked has gone through the layout."""
-        return self.call(*self.operands(bases))
-
-    def __repr__(self) -> str:
-        operands = ", ".join(
-            f"{layout.name} {operand.shape}" for layout, operand in zip(self.layouts, self.operands(), strict=True)
-        )
-        return f"<{self.note or 'case'}: {operands}>"
-
-
-def case(draw: Any, call: Callable[..., mg.Tensor], *operands: Shape, how: str | Sequence[str] = "any", note: str = ""):
-    """A case whose operands have these shapes, with drawn numbers and layouts."""
-    chosen = [draw(layouts) for _ in operands]
-    hows = [how] * len(operands) if isinstance(how, str) else how
-    bases = [
-        draw(arrays(layout.base_shape(shape), how))
-        for shape, layout, how in zip(operands, chosen, hows, strict=True)
-    ]  # fmt: skip
-    return Case(call, bases, chosen, note)
-
-
-@st.composite
-def elementwise(draw, function, count=1, how="any"):
-    operands = draw(broadcastable(count)) if count > 1 else (draw(shapes()),)
-    return case(draw, function, *operands, how=how)
-
-
-def apart(function):
-    """`function` of spread operands, the second moved so that no element of one equals one of the other."""
-    return lambda x, y: function(x, y + 0.025)
+from tests.minigrad.case import Case, apart, case, elementwise, masks, reduction, seeds, some_of
+from tests.minigrad.operations_on_axes import CASES_ON_AXES
+from tests.minigrad.strategies import Shape, axes, axis, broadcastable, shapes
 
 
 @st.composite
@@ -79,12 +30,10 @@ def where(draw):
     return case(draw, lambda a, b: mg.where(mask, a, b), x, y)
 
 
-def masks(shape: Shape) -> st.SearchStrategy[np.ndarray]:
-    """Boolean arrays of this shape: random, all True, or all False."""
-    return st.one_of(
-        seeds.map(lambda seed: np.asarray(np.random.default_rng(seed).random(shape) < 0.6)),
-        st.sampled_from((True, False)).map(lambda value: np.full(shape, value)),
-    )
+@st.composite
+def clip(draw):
+    operands = draw(broadcastable(3))
+    return case(draw, lambda x, low, high: mg.clip(x, low + 0.033, high + 0.066), *operands, how="spread")
 
 
 @st.composite
@@ -133,13 +82,6 @@ def indices(draw, shape: Shape):
 
 
 @st.composite
-def reduction(draw, function, how="any", empty=True):
-    shape = draw(shapes(empty=empty))
-    over, keepdims = draw(axes(len(shape))), draw(st.booleans())
-    return case(draw, lambda x: function(x, over, keepdims), shape, how=how, note=f"axis={over}")
-
-
-@st.composite
 def reshape(draw):
     shape = draw(shapes())
     sizes = list(draw(st.permutations(shape)))
@@ -182,11 +124,6 @@ def matmul(draw):
     x = draw(st.sampled_from(((k,), (*left, n, k), (*left, n, k))))
     y = draw(st.sampled_from(((k,), (*right, k, m), (*right, k, m))))
     return case(draw, mg.matmul, x, y)
-
-
-def some_of(mask: np.ndarray, axis: Any) -> np.ndarray:
-    """The mask with True added where it would leave nothing over `axis`."""
-    return np.asarray(mask | ~mask.any(axis=axis, keepdims=True))
 
 
 @st.composite
@@ -244,6 +181,13 @@ def layer_norm(draw):
 
 
 @st.composite
+def rms_norm(draw):
+    shape = (*draw(shapes(max_dims=3, sizes=(2, 3, 5))), draw(st.sampled_from((4, 6, 7))))
+    gain = [shape[-1:]] * draw(st.booleans())
+    return case(draw, lambda x, *gain: mg.rms_norm(x, *gain, eps=1e-3), shape, *gain, note=f"{len(gain)} gain")
+
+
+@st.composite
 def linear(draw):
     leading, (n, m) = draw(shapes(max_dims=2, sizes=(2, 7))), draw(st.permutations((3, 4)))
     bias = [(m,)] if draw(st.booleans()) else []
@@ -272,7 +216,7 @@ def attention(draw):
     )  # fmt: skip
 
 
-CASES: dict[str, st.SearchStrategy[Case]] = {
+CASES: dict[str, st.SearchStrategy[Case]] = CASES_ON_AXES | {
     "abs": elementwise(mg.abs, how="spread"),
     "add": elementwise(mg.add, 2),
     "alias": elementwise(alias_of),
@@ -280,19 +224,22 @@ CASES: dict[str, st.SearchStrategy[Case]] = {
     "attention": attention(),
     "broadcast_to": broadcast_to(),
     "concatenate": concatenate(),
+    "clip": clip(),
     "cos": elementwise(mg.cos),
     "cross_entropy": cross_entropy(),
     "divide": elementwise(mg.divide, 2, how="positive"),
     "dropout": dropout(),
+    "erf": elementwise(mg.erf),
     "exp": elementwise(mg.exp),
+    "gelu": elementwise(mg.gelu) | elementwise(lambda x: mg.gelu(x, "tanh")),
     "getitem": getitem(),
     "layer_norm": layer_norm(),
     "linear": linear(),
     "log": elementwise(mg.log, how="positive"),
+    "logaddexp": elementwise(mg.logaddexp, 2),
     "log_softmax": log_softmax(),
     "logsumexp": logsumexp(),
     "matmul": matmul(),
-    "max": reduction(mg.max, how="spread", empty=False),
     "maximum": elementwise(apart(mg.maximum), 2, how="spread"),
     "mean": reduction(mg.mean, empty=False),
     "minimum": elementwise(apart(mg.minimum), 2, how="spread"),
@@ -302,9 +249,13 @@ CASES: dict[str, st.SearchStrategy[Case]] = {
     "power_constant": power_constant(),
     "relu": elementwise(mg.relu, how="spread"),
     "reshape": reshape(),
+    "rms_norm": rms_norm(),
     "scatter_add": scatter_add(),
+    "sigmoid": elementwise(mg.sigmoid),
+    "silu": elementwise(mg.silu),
     "sin": elementwise(mg.sin),
     "softmax": softmax(),
+    "softplus": elementwise(mg.softplus),
     "sqrt": elementwise(mg.sqrt, how="positive"),
     "subtract": elementwise(mg.subtract, 2),
     "sum": reduction(mg.sum),

@@ -11,13 +11,14 @@ from hypothesis import strategies as st
 import minigrad as mg
 from minigrad.primitive import TABLE, Fused, Primitive
 from minigrad.tape import Node, topological_order
-from tests.minigrad.operations import CASES, Case, seeds
+from tests.minigrad.case import Case, seeds
+from tests.minigrad.operations import CASES
 from tests.minigrad.strategies import FLOATS, cotangent, layouts, leaf
 
 CLOSE = {np.float32: {"rtol": 2e-4, "atol": 2e-5}, np.float64: {"rtol": 1e-11, "atol": 1e-12}}
 LINEAR = (
-    "add", "alias", "broadcast_to", "concatenate", "dropout", "getitem", "mean", "negative", "reshape", "scatter_add",
-    "subtract", "sum", "transpose", "where",
+    "add", "alias", "broadcast_to", "concatenate", "cumsum", "dropout", "flip", "getitem", "mean", "negative",
+    "reshape", "scatter_add", "subtract", "sum", "transpose", "where",
 )  # fmt: skip
 rows = pytest.mark.parametrize("name", sorted(CASES))
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from minigrad.errors import operation_error
 from minigrad.ops.axes import as_mask, shape_of
-from minigrad.ops.elementwise import where
+from minigrad.ops.choices import where
 from minigrad.ops.neural.softmax import largest, softmax
 from minigrad.ops.products import matmul
 from minigrad.ops.shapes import broadcast_to, swapaxes

@@ -76,6 +76,7 @@ _dropout = Fused(
 def dropout(x: TensorLike, keep: Array, rate: float) -> Tensor:
     """x * keep / (1 - rate), with the mask drawn by the caller: the same mask serves forward and backward.
 
+    dx = g * keep / (1 - rate).
     keep: boolean, of x's shape; rate: in [0, 1), the probability with which an element was to be dropped.
     Source: Srivastava et al. 2014; the paper, section 5.4.
     """

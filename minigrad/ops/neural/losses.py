@@ -6,7 +6,7 @@ import numpy as np
 
 from minigrad.errors import DtypeError, OutOfRangeError, ShapeError
 from minigrad.ops.axes import located, shape_of
-from minigrad.ops.elementwise import where
+from minigrad.ops.choices import where
 from minigrad.ops.neural.softmax import largest, log_softmax
 from minigrad.primitive import Fused
 from minigrad.tape import Array

@@ -1,4 +1,4 @@
-"""Layer normalisation."""
+"""Layer normalisation, and the one by the root mean square alone."""
 
 from typing import Any
 
@@ -73,3 +73,43 @@ def layer_norm(
             f"{located('layer_norm')}: x {shape}, gain and bias {sizes}: they must have the size of x's last axis"
         )
     return _layer_norm(x, 1.0 if gain is None else gain, 0.0 if bias is None else bias, eps=eps)
+
+
+def _rms_definition(x: Tensor, gain: TensorLike, *, eps: float) -> Tensor:
+    return multiply(x / sqrt((x * x).mean(-1, keepdims=True) + eps), gain)
+
+
+def _rms_forward(x: Array, gain: Any, *, eps: float) -> tuple[Array, Array]:
+    rate = 1 / np.sqrt(np.einsum("...i,...i->...", x, x)[..., None] / x.shape[-1] + eps)
+    out = np.asarray(x * rate)
+    return np.asarray(out * gain), rate
+
+
+def _rms_backward(g: Array, out: Array, rate: Array, x: Array, gain: Any, *, eps: float) -> tuple[Array, Array]:
+    """dx = rate * (h - normal * mean(h * normal)), h = g * gain, normal = x * rate."""
+    width = x.shape[-1]
+    normal = x * rate
+    dgain = np.einsum("ij,ij->j", g.reshape(-1, width), normal.reshape(-1, width))
+    dx = g * gain
+    normal *= np.einsum("...i,...i->...", dx, normal)[..., None] / width
+    dx -= normal
+    dx *= rate
+    return dx, dgain
+
+
+_rms_norm = Fused(
+    "rms_norm", _rms_definition, _rms_forward, _rms_backward,
+    formula="x / sqrt(mean of x**2 + eps) * gain, over the last axis", reads="x gain",
+)  # fmt: skip
+
+
+def rms_norm(x: TensorLike, gain: TensorLike | None = None, eps: float = 1e-5) -> Tensor:
+    """x / sqrt(mean(x**2) + eps) * gain over the last axis, (..., D), (D,) -> (..., D).
+
+    Source: Zhang and Sennrich 2019.
+    """
+    shape = shape_of(x)
+    if not shape or not shape[-1] or (gain is not None and shape_of(gain) != shape[-1:]):
+        size = None if gain is None else shape_of(gain)
+        raise ShapeError(f"{located('rms_norm')}: x {shape}, gain {size}: it must have the size of x's last axis")
+    return _rms_norm(x, 1.0 if gain is None else gain, eps=eps)

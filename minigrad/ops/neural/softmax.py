@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from minigrad.ops.axes import all_axes, as_mask, kept_shape, one_axis, shape_of
+from minigrad.ops.choices import where as where_else
 from minigrad.ops.elementwise import add, exp
-from minigrad.ops.elementwise import where as where_else
 from minigrad.primitive import Fused
 from minigrad.tape import Array
 from minigrad.tensor import Axes, Tensor, TensorLike

@@ -68,6 +68,8 @@ THIRD_ORDER = {
     "logsumexp": (lambda x: mg.logsumexp(x, 0), [(3, 2)]),
     "cross_entropy": (lambda x: mg.cross_entropy(x, [1, 0], label_smoothing=0.2), [(2, 3)]),
     "layer_norm": (lambda x, gain, bias: mg.layer_norm(x, gain, bias, eps=0.1), [(2, 3), (3,), (3,)]),
+    "rms_norm": (lambda x, gain: mg.rms_norm(x, gain, eps=0.1), [(2, 3), (3,)]),
+    "gelu": (lambda x: mg.gelu(x) + mg.gelu(x, "tanh"), [(3,)]),
     "linear": (mg.linear, [(2, 3), (3, 2), (2,)]),
     "dropout": (lambda x: mg.dropout(x * x * x, np.array([True, False, True]), 0.4), [(3,)]),
     "attention": (lambda q, k, v: mg.attention(q, k, v, np.tril(np.ones((2, 3), bool))), [(2, 2), (3, 2), (3, 2)]),

@@ -31,6 +31,43 @@ CONVENTIONS = {
     "max": (lambda x: mg.max(x), [3.0, 1.0, 3.0, 3.0], [1 / 3, 0, 1 / 3, 1 / 3]),
     "max of -inf alone": (lambda x: mg.max(x), [-np.inf, -np.inf], [0.5, 0.5]),
     "max with inf": (lambda x: mg.max(x), [np.inf, 0.0], [1, 0]),
+    "min": (lambda x: mg.min(x), [1.0, 3.0, 1.0, 2.0], [0.5, 0, 0.5, 0]),
+    "max of what takes part": (lambda x: mg.max(x, where=[True, False, True]), [1.0, 9.0, 1.0], [0.5, 0, 0.5]),
+    "max of -inf that takes part": (lambda x: mg.max(x, where=[True, False]), [-np.inf, 9.0], [1, 0]),
+    "max of nothing that takes part": (lambda x: mg.max(x, where=[False, False]), [1.0, 2.0], [0, 0]),
+    "min of nothing that takes part": (lambda x: mg.min(x, where=[False, False]), [1.0, np.nan], [0, 0]),
+    "sum of what takes part": (lambda x: mg.sum(x, where=[True, False]), [1.0, np.nan], [1, 0]),
+    "mean of what takes part": (lambda x: mg.mean(x, where=[True, False, True]), [1.0, np.inf, 2.0], [0.5, 0, 0.5]),
+    "clip": (lambda x: mg.clip(x, -1.0, 2.0), [-2.0, -1.0, 0.0, 2.0, 3.0, np.inf], [0, 1, 1, 1, 0, 0]),
+    "clip from below": (lambda x: mg.clip(x, 0.0), [-1.0, 0.0, 9.0], [0, 1, 1]),
+    "clip from above": (lambda x: mg.clip(x, None, 0.0), [-1.0, 0.0, 9.0], [1, 1, 0]),
+    "clip without bounds": (lambda x: mg.clip(x), [-np.inf, 0.0, np.inf], [1, 1, 1]),
+    "the lower bound of clip": (lambda low: mg.clip(1.0, low, 2.0), [0.0, 1.0, 1.5, 2.0, 3.0], [0, 0, 1, 1, 0]),
+    "the upper bound of clip": (lambda high: mg.clip(1.0, 0.0, high), [2.0, 1.0, 0.5, -1.0], [0, 0, 1, 1]),
+    "sigmoid": (lambda x: mg.sigmoid(x), [-np.inf, -800.0, 0.0, 800.0, np.inf], [0, 0, 0.25, 0, 0]),
+    "softplus": (lambda x: mg.softplus(x), [-np.inf, -800.0, 0.0, 800.0, np.inf], [0, 0, 0.5, 1, 1]),
+    "silu": (lambda x: mg.silu(x), [-800.0, 0.0, 800.0], [0, 0.5, 1]),
+    "gelu": (lambda x: mg.gelu(x), [-800.0, 0.0, 800.0], [0, 0.5, 1]),
+    "gelu by tanh": (lambda x: mg.gelu(x, approximate="tanh"), [-800.0, 0.0, 800.0], [0, 0.5, 1]),
+    "erf": (lambda x: mg.erf(x), [-np.inf, 0.0, np.inf], [0, 2 / np.sqrt(np.pi), 0]),
+    "logaddexp": (lambda x: mg.logaddexp(x, 0.0), [-np.inf, -800.0, 0.0, 800.0, np.inf], [0, 0, 0.5, 1, 1]),
+    "logaddexp of infinities": (
+        lambda x: mg.logaddexp(x, np.array([np.inf, -np.inf, np.inf])),
+        [np.inf, -np.inf, -np.inf],
+        [0.5, 0.5, 0],
+    ),
+    "norm": (lambda x: mg.norm(x, axis=1), [[3.0, 4.0], [0.0, 0.0]], [[0.6, 0.8], [0, 0]]),
+    "norm 1": (lambda x: mg.norm(x, 1), [-3.0, 0.0, 4.0], [-1, 0, 1]),
+    "norm inf": (lambda x: mg.norm(x, np.inf), [-4.0, 0.0, 4.0], [-0.5, 0, 0.5]),
+    "norm -inf": (lambda x: mg.norm(x, -np.inf), [-4.0, 3.0], [0, 1]),
+    "norm 3": (lambda x: mg.norm(x, 3), [-1.0, 0.0], [-1, 0]),
+    "norm .5": (lambda x: mg.norm(x, 0.5, axis=-1), [[4.0, 0.0], [0.0, 0.0]], [[1, 0], [0, 0]]),
+    "var": (lambda x: mg.var(x), [1.0, 1.0, 4.0], [-2 / 3, -2 / 3, 4 / 3]),
+    "std of equal numbers": (lambda x: mg.std(x, axis=0), [2.0, 2.0, 2.0], [0, 0, 0]),
+    "prod with a zero": (lambda x: mg.prod(x), [2.0, 0.0, 3.0], [0, 6, 0]),
+    "cumprod with a zero": (lambda x: mg.cumprod(x), [2.0, 0.0, 3.0], [1, 2 + 6, 0]),
+    "sort": (lambda x: mg.sort(x) * np.array([1.0, 2.0, 3.0]), [2.0, 1.0, 1.0], [3, 1, 2]),
+    "sort with NaN": (lambda x: mg.sort(x) * np.array([1.0, 2.0, 3.0]), [np.nan, 1.0, -np.inf], [3, 2, 1]),
     "divide": (lambda x: x / mg.Tensor([2.0, np.inf, -np.inf]), [1.0, 1.0, 1.0], [0.5, 0, 0]),
     "divide by 0": (lambda x: 1.0 / x, [0.0, 2.0], [-np.inf, -0.25]),
     "power_constant 2": (lambda x: x**2, [0.0, -3.0], [0, -6]),
@@ -67,6 +104,10 @@ def test_each_row_with_a_kink_says_so():
         "power_constant",
         "softmax",
         "logsumexp",
+        "min",
+        "clip",
+        "norm",
+        "logaddexp",
     ):
         assert TABLE[name].kinks
 
@@ -130,3 +171,24 @@ def test_linear_operations_pass_any_number_on_as_it_is(value):
         leaf_ = leaf(np.ones(1))
         output = f(leaf_)
         np.testing.assert_array_equal(mg.gradients(output, [leaf_], g.reshape(output.shape))[0].data, g)
+
+
+ZEROS = ([2.0, 0.0, 3.0, 4.0], [2.0, 0.0, 3.0, 0.0], [0.0, 0.0, 0.0], [0.0, 5.0])
+
+
+@pytest.mark.parametrize("values", ZEROS)
+@pytest.mark.parametrize("function", [mg.prod, mg.cumprod], ids=["prod", "cumprod"])
+def test_products_with_zeros_are_right_to_second_order(function, values):
+    mg.check_grads(function, [np.array(values)], order=2)
+
+
+def test_the_hessian_of_a_product_with_two_zeros():
+    """d2/dx1 dx3 of 2 * x1 * 3 * x3 is 6, though all first derivatives are 0."""
+    x = leaf(np.array([2.0, 0.0, 3.0, 0.0]))
+    (first,) = mg.gradients(mg.prod(x), [x], create_graph=True)
+    np.testing.assert_array_equal(mg.gradients(first[1], [x])[0].data, [0, 0, 0, 6])
+
+
+def test_what_clip_takes_from_one_operand_it_gives_to_another():
+    x, low, high = np.meshgrid([-1.0, 0.0, 1.0], [-1.0, 0.0, 1.0], [-1.0, 0.0, 1.0])
+    np.testing.assert_array_equal(sum(grad(mg.clip, x, low, high)), np.ones_like(x))

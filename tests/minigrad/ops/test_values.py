@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import minigrad as mg
-from tests.minigrad.operations import indices, masks, seeds
+from tests.minigrad.case import masks, seeds
+from tests.minigrad.operations import indices
 from tests.minigrad.strategies import FLOATS, arrays, axes, axis, broadcastable, layouts, leaf, shapes
 
 UNARY = ("negative", "exp", "log", "sqrt", "tanh", "sin", "cos", "abs")
