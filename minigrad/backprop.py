@@ -11,7 +11,7 @@ import numpy as np
 
 from minigrad.errors import DtypeError, GraphError, ShapeError, describe
 from minigrad.primitive import Fused, Primitive, alias_of
-from minigrad.tape import Array, Node, setting, topological_order
+from minigrad.tape import Array, Node, current, setting, topological_order
 from minigrad.tensor import Tensor, TensorLike, operations, wrap
 
 
@@ -75,6 +75,8 @@ def gradients(
     found: dict[Node, Any] = {}
     with np.errstate(all="ignore"):
         for step in steps(root, seed if create_graph else seed.data, record=create_graph):
+            if step.node.hooks:
+                call_hooks(step)
             if step.node in wanted:
                 found[step.node] = step.cotangent
     return [delivered(found.get(node), node) for node in nodes]
@@ -87,6 +89,13 @@ def delivered(cotangent: Any, node: Node) -> Tensor:
             return cotangent
         cotangent = cotangent._data
     return wrap(own(np.zeros(node.shape, node.dtype) if cotangent is None else cotangent), None)
+
+
+def call_hooks(step: Step) -> None:
+    """Show a step's cotangent to the hooks of its node: a Tensor, on the tape where the backward pass is."""
+    cotangent = step.cotangent
+    for handle in step.node.hooks:
+        handle.call(cotangent if isinstance(cotangent, Tensor) else wrap(cotangent, None))
 
 
 def own(cotangent: Array) -> Array:
@@ -102,7 +111,10 @@ def backward(output: Tensor, gradient: TensorLike | None, retain_graph: bool, cr
     release = not (retain_graph or create_graph)
     found: list[tuple[Node, Any]] = []
     with np.errstate(all="ignore"):
-        for node, cotangent, _ in steps(root, seed if create_graph else seed.data, record=create_graph):
+        for step in steps(root, seed if create_graph else seed.data, record=create_graph):
+            node, cotangent, _ = step
+            if node.hooks:
+                call_hooks(step)
             if node.primitive is None or node.retains:
                 found.append((node, cotangent))
             if release:
@@ -151,21 +163,24 @@ def steps(root: Node, seed: Any, record: bool = False, stop: frozenset[Node] = f
     order = topological_order([root], stop)
     cotangents: dict[Node, Any] = {root: seed}
     owned: set[Node] = set()
+    watch = current().watch
     while order:
         node = order.pop()
         cotangent = cotangents.pop(node, None)
         if cotangent is None:
             continue
-        if node in owned:
+        if owned and node in owned:
             cotangent.setflags(write=False)
         if node.primitive is None or (stop and node in stop):
             yield Step(node, cotangent, ())
             continue
         contributions = contribute(node, cotangent, record)
+        if watch is not None:
+            watch.step(node, cotangent, contributions)
+        operand: Any  # a Node, where there is a contribution
         for operand, contribution in zip(node.inputs, contributions, strict=True):
             if contribution is None:
                 continue
-            assert isinstance(operand, Node)
             so_far = cotangents.get(operand)
             if so_far is None:
                 cotangents[operand] = contribution
@@ -187,19 +202,15 @@ def added(so_far: Any, contribution: Any, recording: bool, path: str) -> Any:
 
 def contribute(node: Node, cotangent: Any, record: bool) -> list[Any]:
     """What `node` adds to the cotangent of each of its operands, in the operand's shape and dtype."""
-    check_fresh(node)
+    if node.args is None or node.stamp is not None:
+        check_fresh(node)
     assert node.primitive is not None
     try:
         if record:
             # Operations of the rule are recorded, and belong to the module whose backward pass they are.
             with setting(recording=True, inside_rule=True, path=node.path):
-                raw = recorded_cotangents(node, cotangent)
-                return [
-                    None if g is None else conform(g, operand, node)
-                    for g, operand in zip(raw, node.inputs, strict=True)
-                ]
-        raw = node.primitive.cotangents(node, cotangent)
-        return [None if g is None else conform(g, operand, node) for g, operand in zip(raw, node.inputs, strict=True)]
+                return conform(recorded_cotangents(node, cotangent), node)
+        return conform(node.primitive.cotangents(node, cotangent), node)
     except Exception as error:
         operands = ", ".join(describe(operand) for operand in node.inputs)
         error.add_note(f"in the derivative of {located(node)}: {operands}")
@@ -224,8 +235,8 @@ def check_fresh(node: Node) -> None:
     """Raise GraphError where what `node` saved is released, or a leaf that it read has changed since."""
     if node.args is None:
         raise GraphError(
-            f"{located(node)}: its saved arrays were released by an earlier backward pass; "
-            "use retain_graph=True there if a second pass is meant"
+            f"{located(node)}: its saved arrays were released by an earlier backward pass, "
+            "or by one that failed; use retain_graph=True there if a second pass is meant"
         )
     if node.stamp is None:
         return
@@ -248,19 +259,23 @@ def located(node: Node) -> str:
     return f"{name} in {node.path}" if node.path else name
 
 
-def conform(contribution: Any, operand: Any, node: Node) -> Any:
-    """A contribution in its operand's shape and dtype: summed over the axes that broadcasting added or stretched."""
-    if operand.__class__ is not Node:
-        return None
-    if contribution.__class__ is not np.ndarray and not isinstance(contribution, Tensor):
-        contribution = np.asarray(contribution)
-    if contribution.shape != operand.shape:
-        contribution = unbroadcast(contribution, operand.shape, node)
-    if contribution.dtype != operand.dtype:
-        contribution = contribution.astype(operand.dtype)
-    if contribution.__class__ is np.ndarray:
-        contribution.setflags(write=False)
-    return contribution
+def conform(raw: Sequence[Any], node: Node) -> list[Any]:
+    """What a rule gave, in each operand's shape and dtype: summed over the axes that broadcasting added."""
+    contributions: list[Any] = []
+    for contribution, operand in zip(raw, node.inputs, strict=True):
+        if contribution is None or operand.__class__ is not Node:
+            contributions.append(None)
+            continue
+        if contribution.__class__ is not np.ndarray and not isinstance(contribution, Tensor):
+            contribution = np.asarray(contribution)
+        if contribution.shape != operand.shape:
+            contribution = unbroadcast(contribution, operand.shape, node)
+        if contribution.dtype != operand.dtype:
+            contribution = contribution.astype(operand.dtype)
+        if contribution.__class__ is np.ndarray:
+            contribution.setflags(write=False)
+        contributions.append(contribution)
+    return contributions
 
 
 def unbroadcast(contribution: Any, shape: tuple[int, ...], node: Node) -> Any:

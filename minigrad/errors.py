@@ -27,8 +27,26 @@ class GraphError(MinigradError, RuntimeError):
     """The recorded graph can't give what was asked: released, changed since, or never recorded."""
 
 
+class AnomalyError(MinigradError, FloatingPointError):
+    """`detect_anomaly` found the first value that is not finite.
+
+    operation: its name. path: the module it ran in. index: where in the value. source: (file, line) of the user's
+    code, or None. direction: "forward" or "backward".
+    """
+
+    operation: str = ""
+    path: str = ""
+    index: tuple[int, ...] = ()
+    source: tuple[str, int] | None = None
+    direction: str = "forward"
+
+
 class GradientCheckError(MinigradError, AssertionError):
     """`check_grads` found a derivative that differs from the function's own differences."""
+
+
+class ModuleError(MinigradError, ValueError):
+    """Modules that can't be put together in this way."""
 
 
 class CheckpointError(MinigradError, ValueError):

@@ -77,6 +77,8 @@ class Operation:
     def __call__(self, *operands: Any, **params: Any) -> Tensor:
         """Run, and put the output on the tape if an operand requires a gradient. All dtype and error rules are here."""
         state = current()
+        if state.watch is not None:
+            return state.watch.run(self, operands, params)
         arrays: list[Any] = []
         tracked, bit = 0, 1
         for operand in operands:
@@ -135,14 +137,16 @@ class Operation:
         args: list[Any] = []
         stamp = None
         for position, array in enumerate(arrays):
-            operand = operands[position]
-            entry: Any = operand._node if isinstance(operand, Tensor) else None
-            if entry is None:
-                entry = array
-                if array.__class__ is np.ndarray:
-                    entry = Constant(array, operand._name if isinstance(operand, Tensor) else None)
-            elif entry.primitive is None and position in kept:
-                stamp = (stamp or 0) + entry.version
+            entry = array
+            if array.__class__ is np.ndarray:
+                operand = operands[position]
+                tensor = operand if isinstance(operand, Tensor) else None
+                if tensor is None or tensor._node is None:
+                    entry = Constant(array, None if tensor is None else tensor._name)
+                else:
+                    entry = tensor._node
+                    if entry.primitive is None and position in kept:
+                        stamp = (stamp or 0) + entry.version
             inputs.append(entry)
             args.append(array if position in kept else entry)
         data = output if -1 in kept else small(output)
@@ -159,6 +163,22 @@ class Primitive(Operation):
         the operand's `position` as a further keyword.
     kinks: the convention where the derivative is not defined.
     analytic: whether the forward pass may be run on complex numbers to check the derivative (no comparison in it).
+
+    An operation of your own comes in by the same door. The absolute value made smooth, sqrt(x**2 + c**2), has the
+    derivative x / sqrt(x**2 + c**2), which reads the operand and the output; c is a parameter, so nothing flows to it:
+
+    >>> import minigrad as mg
+    >>> smooth_abs = mg.Primitive(
+    ...     "smooth_abs", lambda x, *, c: np.sqrt(x * x + c * c), "sqrt(x**2 + c**2)",
+    ...     mg.Rule(lambda g, out, x, *, c: g * x / out, reads="x out"),
+    ... )
+    >>> x = mg.Tensor([3.0, -4.0], requires_grad=True)
+    >>> y = smooth_abs(x, c=0.0)
+    >>> mg.sum(y).backward()
+    >>> y.data, x.grad.data
+    (array([3., 4.], dtype=float32), array([ 1., -1.], dtype=float32))
+    >>> checked = mg.check_grads(lambda x: smooth_abs(x, c=0.5), [np.array([3.0, -4.0, 0.0])], order=2)
+    >>> del TABLE["smooth_abs"]  # this was an example; an operation of your own stays
     """
 
     def __init__(
@@ -193,9 +213,13 @@ class Primitive(Operation):
         """(output, None)."""
         return self.forward(*arrays, **params), None
 
-    def in_kind(self, x: Any, **params: Any) -> Any:
-        """This operation inside another's rule: an array for an array, a Tensor on the tape for a Tensor."""
-        return self(x, **params) if isinstance(x, Tensor) else self.forward(x, **params)
+    def in_kind(self, x: Any, *others: Any, **params: Any) -> Any:
+        """This operation inside another's rule: an array for arrays, a Tensor where one operand is one."""
+        if isinstance(x, Tensor) or any(isinstance(other, Tensor) for other in others):
+            return self(x, *others, **params)
+        if hasattr(x, "applied"):  # a symbol, by which the rule writes its formula
+            return x.applied(self, *others, **params)
+        return self.forward(x, *others, **params)
 
     def rule(self, position: int) -> Rule | None:
         """The rule of the operand at `position`."""
@@ -211,8 +235,7 @@ class Primitive(Operation):
 
     def cotangents(self, node: Node, g: Array) -> Sequence[Any]:
         """See `Operation.cotangents`."""
-        assert node.args is not None
-        return self._apply(node, g, node if node.data is None else node.data, node.args)
+        return self._applied(node, g, node if node.data is None else node.data, node.args)
 
     def recorded_cotangents(self, node: Node, g: Tensor) -> Sequence[Any]:
         """The same as Tensors on the tape: the very same rules, on Tensors that alias what was saved."""
@@ -222,19 +245,22 @@ class Primitive(Operation):
             wrap(arg, entry) if isinstance(entry, Node) and isinstance(arg, np.ndarray) else arg
             for entry, arg in zip(node.inputs, node.args, strict=True)
         ]
-        return self._apply(node, g, out, args)
+        return self._applied(node, g, out, args)
 
-    def _apply(self, node: Node, g: Any, out: Any, args: Sequence[Any]) -> Sequence[Any]:
-        params = node.params
+    def _applied(self, node: Node, g: Any, out: Any, args: Any) -> Sequence[Any]:
+        """What the rules give, one entry an operand; None where no gradient flows or none is asked for."""
+        params, functions, variadic = node.params, self.functions, self.variadic
         results: list[Any] = []
         for position, entry in enumerate(node.inputs):
-            function = self.functions[0 if self.variadic else position] if entry.__class__ is Node else None
+            function = functions[0 if variadic else position] if entry.__class__ is Node else None
             if function is None:
                 results.append(None)
-            elif self.variadic:
+            elif variadic:
                 results.append(function(g, out, *args, position=position, **params))
-            else:
+            elif params:
                 results.append(function(g, out, *args, **params))
+            else:
+                results.append(function(g, out, *args))
         return results
 
 

@@ -7,15 +7,17 @@ Nothing here recurses, and nothing is global: the state is a context variable, o
 
 import functools
 import inspect
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Sequence
 from contextvars import ContextVar
 from itertools import count
 from operator import attrgetter
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, Union
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar, Union
 
 import numpy as np
 import numpy.typing as npt
+
+from minigrad.hooks import Handle, Hook, register
 
 if TYPE_CHECKING:
     from minigrad.primitive import Operation
@@ -27,6 +29,16 @@ Operand: TypeAlias = Union["Node", "Constant", Number]
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
+class Watch(Protocol):
+    """What looks on while operations run and the walk goes, as `detect_anomaly` does. It may raise."""
+
+    def run(self, operation: "Operation", operands: tuple[Any, ...], params: dict[str, Any]) -> "Tensor":
+        """Run an operation with nobody looking on, and look at what came out."""
+
+    def step(self, node: "Node", cotangent: Any, contributions: Sequence[Any]) -> None:
+        """Look at a step of the walk before it is taken."""
+
+
 class State:
     """What holds while operations run. Immutable: a change makes a new one.
 
@@ -36,10 +48,11 @@ class State:
     path: the module path that new nodes get, "" outside modules.
     calls: how often each module was called within the outermost call, None outside modules.
     default_dtype: what Python floats become.
+    watch: what looks on, None for nobody.
     entered: the `setting` that made this state, and the state that it replaced.
     """
 
-    __slots__ = ("calls", "default_dtype", "entered", "inside_rule", "path", "recording", "unfused")
+    __slots__ = ("calls", "default_dtype", "entered", "inside_rule", "path", "recording", "unfused", "watch")
 
     def __init__(
         self,
@@ -49,6 +62,7 @@ class State:
         path: str = "",
         calls: dict[str, int] | None = None,
         default_dtype: np.dtype[Any] = np.dtype(np.float32),  # noqa: B008 - immutable
+        watch: Watch | None = None,
         entered: "tuple[setting, State] | None" = None,
     ) -> None:
         self.recording = recording
@@ -57,13 +71,15 @@ class State:
         self.path = path
         self.calls = calls
         self.default_dtype = default_dtype
+        self.watch = watch
         self.entered = entered
 
     def replace(self, **changes: Any) -> "State":
         """A copy with some fields changed."""
         new = State(
-            self.recording, self.unfused, self.inside_rule, self.path, self.calls, self.default_dtype, self.entered
-        )
+            self.recording, self.unfused, self.inside_rule, self.path, self.calls, self.default_dtype, self.watch,
+            self.entered,
+        )  # fmt: skip
         for field, value in changes.items():
             setattr(new, field, value)
         return new
@@ -216,11 +232,13 @@ class Node:
     stamp: the versions of the leaves among `args`, added up, when the operation ran; None where no leaf is read.
     version: how often a leaf's array was replaced.
     number: the order of creation; inputs come before outputs, so it is a topological order.
+    hooks: who wants to see this node's cotangent in a backward pass.
+    source: (file, line) of the user's code that made it; set only under `detect_anomaly`, else there is none.
     """
 
     __slots__ = (
-        "__weakref__", "args", "data", "dtype", "grad", "inputs", "name", "number", "params", "path", "primitive",
-        "residuals", "retains", "shape", "stamp", "version",
+        "__weakref__", "args", "data", "dtype", "grad", "hooks", "inputs", "name", "number", "params", "path",
+        "primitive", "residuals", "retains", "shape", "source", "stamp", "version",
     )  # fmt: skip
     __array_ufunc__ = None  # a rule that reads what its row does not declare fails, it does not get an object array
 
@@ -239,6 +257,8 @@ class Node:
     name: str | None
     grad: "Tensor | None"
     retains: bool
+    hooks: tuple[Handle, ...]
+    source: tuple[str, int]
 
     @staticmethod
     def leaf(data: Array, name: str | None) -> "Node":
@@ -262,16 +282,24 @@ class Node:
 
     @property
     def saved_bytes(self) -> int:
-        """The bytes of the arrays kept for backward, each counted once; 0 for a leaf."""
+        """The bytes of the arrays kept for backward, parameters too, each counted once; 0 for a leaf."""
         if self.primitive is None or self.args is None:
             return 0
         kept = [*self.args, *arrays_within(self.residuals), self.data if self.primitive.reads_output else None]
+        for value in self.params.values():
+            kept.extend(arrays_within(value))
         return sum({id(array): array.nbytes for array in kept if isinstance(array, np.ndarray)}.values())
 
     def release(self) -> None:
         """Let go of everything that backward needed. What a drawing needs but for values stays."""
         if self.primitive is not None:
             self.args = self.data = self.residuals = None
+            if self.params:
+                self.params = {name: without_values(value) for name, value in self.params.items()}
+
+    def register_hook(self, hook: Hook) -> Handle:
+        """Call `hook(cotangent)` whenever a backward pass reaches this node; see `Tensor.register_hook`."""
+        return register(self, hook)
 
     def __repr__(self) -> str:
         what = "leaf" if self.primitive is None else self.primitive.name
@@ -308,12 +336,20 @@ def make_node(
     node.name = name
     node.grad = None
     node.retains = False
+    node.hooks = ()
     return node
 
 
-def arrays_within(residuals: Any) -> Iterable[Any]:
-    """What a kernel left behind, one by one."""
-    return residuals if isinstance(residuals, tuple) else (residuals,)
+def arrays_within(kept: Any) -> Iterable[Any]:
+    """What a kernel left behind, or a parameter such as an index holds, one by one."""
+    return kept if isinstance(kept, tuple) else (kept,)
+
+
+def without_values(param: Any) -> Any:
+    """A parameter as a released node has it: arrays that are not small as Constants, which still have a shape."""
+    if isinstance(param, np.ndarray) and param.size > SMALL:
+        return Constant(param, None)
+    return tuple(map(without_values, param)) if param.__class__ is tuple else param
 
 
 def topological_order(roots: Iterable[Node], stop: frozenset[Node] = frozenset()) -> list[Node]:

@@ -6,6 +6,7 @@ module imports nothing that stands above it.
 
 import operator
 from collections.abc import Callable, Iterator, Sequence
+from difflib import get_close_matches
 from functools import partial
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, TypeAlias, Union
@@ -14,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from minigrad.errors import DtypeError, GraphError, ShapeError, operation_error
+from minigrad.hooks import Handle, Hook, register
 from minigrad.tape import Array, Function, Node, Number, current
 
 TensorLike: TypeAlias = Union["Tensor", Array, Number, Sequence[Any]]
@@ -165,6 +167,8 @@ class Tensor:
         if not wanted:
             if self._node is not None and self._node.primitive is not None:
                 raise GraphError("only a leaf can stop requiring a gradient; use t.detach()")
+            if self._node is not None and self._node.hooks:
+                raise GraphError(f"{self._node.hooks[0]} would never be called again; remove it first")
             self._name, self._node = self.name, None
         else:
             if self._data.dtype.kind != "f":
@@ -228,9 +232,27 @@ class Tensor:
         retain_graph: keep what was saved, so that another backward pass can follow.
         create_graph: record the backward pass itself, for higher derivatives; the graph is then kept too.
         Raises GraphError for a graph that was released, changed since, or never recorded; ShapeError for a cotangent
-        of another shape.
+        of another shape. A pass that fails on its way writes no gradient at all; what it went through is released
+        (waiting for the end would cost a tenth of a training step's memory), so to look into a failure, run it with
+        retain_graph=True, after which the graph is as before.
         """
         operations.backward(self, gradient, retain_graph, create_graph)
+
+    def register_hook(self, hook: Hook) -> Handle:
+        """Call `hook(gradient)` whenever `backward()` or `gradients()` reaches this tensor, with its whole gradient.
+
+        The gradient is a read-only Tensor, on the tape under `create_graph`. The hook observes and returns None; see
+        `minigrad.hooks` for changing a gradient. The handle's `remove()` takes it off, and so does leaving a
+        with-block of the handle.
+        Raises GraphError where the hook could never be called: no gradient is required, or the graph is released.
+
+        >>> x = Tensor(3.0, requires_grad=True)
+        >>> y = x * x
+        >>> with y.register_hook(print):
+        ...     (y * y).backward()
+        Tensor(18.)
+        """
+        return register(self._node, hook)
 
     def detach(self) -> "Tensor":
         """The same values, without history."""
@@ -323,7 +345,7 @@ class Tensor:
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
         ours = operations.ufuncs.get(ufunc)
         if ours is None:
-            raise TypeError(f"np.{ufunc.__name__} is not supported on a Tensor; on plain arrays use t.data")
+            raise unsupported(ufunc)
         if method != "__call__" or kwargs:
             extra = f".{method}" if method != "__call__" else f"(..., {', '.join(f'{key}=' for key in kwargs)})"
             raise TypeError(f"np.{ufunc.__name__}{extra} is not supported on a Tensor: it would write where none looks")
@@ -334,7 +356,7 @@ class Tensor:
     ) -> Any:
         ours = operations.functions.get(function)
         if ours is None:
-            raise TypeError(f"np.{function.__name__} is not supported on a Tensor; on plain arrays use t.data")
+            raise unsupported(function)
         return ours(*args, **kwargs)
 
     # Operators
@@ -495,6 +517,14 @@ class Tensor:
     def relu(self) -> "Tensor":
         """See `mg.relu`."""
         return operations.relu(self)
+
+
+def unsupported(function: Any) -> TypeError:
+    """The error for a NumPy function that no operation answers: its name, and the nearest one that is answered."""
+    known = {answered.__name__ for answered in (*operations.ufuncs, *operations.functions)}
+    near = get_close_matches(function.__name__, sorted(known), n=1, cutoff=0.0)
+    instead = f"; the nearest that is: np.{near[0]}" if near else ""
+    return TypeError(f"np.{function.__name__} is not supported on a Tensor{instead}; on plain arrays use t.data")
 
 
 def plain(value: Any) -> Any:

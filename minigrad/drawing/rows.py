@@ -58,12 +58,17 @@ def param_rows(vertex: Vertex) -> Iterator[Row]:
         if value is None:
             continue
         array = value[0] if isinstance(value, tuple) and len(value) == 1 else value
-        if isinstance(array, np.ndarray):
+        if _is_array(array):
             yield Row("constant", name, ((shape_text(array.shape) or number(array),),))
         else:
             words.append(f"{name} {_param(value)}")
     if words:
         yield Row("detail", "", ((", ".join(words),),))
+
+
+def _is_array(value: Any) -> bool:
+    """Whether a parameter is an array, or what a released node has in place of one: a shape."""
+    return isinstance(value, np.ndarray) or bool(getattr(value, "shape", ()))
 
 
 def _param(value: Any) -> str:
@@ -74,7 +79,7 @@ def _param(value: Any) -> str:
     if isinstance(value, slice):
         ends = ["" if end is None else str(end) for end in (value.start, value.stop, value.step)]
         return ":".join(ends if value.step is not None else ends[:2])
-    if isinstance(value, np.ndarray):
+    if _is_array(value):
         return f"array {shape_text(value.shape)}".rstrip()
     if value is Ellipsis:
         return "..."

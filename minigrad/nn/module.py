@@ -6,7 +6,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from minigrad.errors import CheckpointError
+from minigrad.errors import CheckpointError, ModuleError
 from minigrad.tape import Array, current, setting
 from minigrad.tensor import Tensor
 
@@ -32,7 +32,7 @@ class Module:
     A subclass defines `forward`; calling the module runs it, with the module's path on every node made inside. The
     path is fixed when the module is attached to its parent ("encoder.layers.0"); a call only sets it. A module called
     a second time within one outermost call has "#2" at the end of its path, and one that stands in two places keeps
-    its first.
+    its first. No module may hold one that it is a part of (ModuleError): the tree would have no end.
     """
 
     path: str
@@ -47,15 +47,20 @@ class Module:
         return module
 
     def __setattr__(self, name: str, value: Any) -> None:
-        object.__setattr__(self, name, value)
         self._owned.pop(name, None)  # what the attribute held before
+        self._attach(name, value)
         if isinstance(value, list | tuple | dict):
             self._containers.add(name)
-        self._attach(name, value)
+        object.__setattr__(self, name, value)
 
     def _attach(self, name: str, value: Any) -> None:
         """Name the parameters that an attribute holds, and give its modules their path, if they have none yet."""
         for child_name, child in parts_within(name, value):
+            if isinstance(child, Module) and any(module is self for _, module in child.named_modules()):
+                raise ModuleError(
+                    f"{type(self).__name__}.{child_name} holds the {type(self).__name__} itself, so that the tree of "
+                    "modules would have no end; pass a parent as an argument of forward, or hold it by weakref.ref"
+                )
             if isinstance(child, Parameter):
                 if child.name is None:
                     self._owned[child_name] = child

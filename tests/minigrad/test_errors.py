@@ -15,7 +15,7 @@ def test_every_error_is_a_minigrad_error_and_the_built_in_one_that_numpy_would_r
     assert len(kinds) >= 8
     for kind in kinds:
         assert kind is mg.MinigradError or kind.__bases__[1] in (
-            ValueError, TypeError, IndexError, RuntimeError, AssertionError,
+            ValueError, TypeError, IndexError, RuntimeError, AssertionError, FloatingPointError,
         )  # fmt: skip
 
 

@@ -217,3 +217,36 @@ def test_a_leafs_gradient_dies_when_it_is_set_to_none(x):
     array = weakref.ref(x.grad.data)
     x.grad = None
     assert array() is None
+
+
+ROWS = np.random.default_rng(0).integers(0, BIG, 2 * BIG)
+
+WAYS = {
+    "index": lambda x: x[ROWS],
+    "a pair of indices": lambda x: mg.reshape(x, (10, BIG // 10))[ROWS % 10, ROWS % 100],
+    "mask": lambda x: x[ROWS[:BIG] % 2 == 0],
+    "dropout": lambda x: mg.nn.dropout(x, 0.5, np.random.default_rng(1)),
+}
+
+
+def arrays_among_the_parameters(node):
+    for value in node.params.values():
+        yield from (entry for entry in (value if isinstance(value, tuple) else (value,)) if hasattr(entry, "shape"))
+
+
+@pytest.mark.parametrize("name", WAYS)
+def test_arrays_among_the_parameters_are_counted_and_released(name, x):
+    y = WAYS[name](x)
+    node = y._node
+    arrays = list(arrays_among_the_parameters(node))
+    shapes = [array.shape for array in arrays]
+    held = [weakref.ref(array) for array in arrays]
+    assert arrays
+    assert node.saved_bytes >= sum(array.nbytes for array in arrays)
+    del arrays
+    y.sum().backward()
+    assert node.saved_bytes == 0
+    assert all(array() is None for array in held)
+    kept = list(arrays_among_the_parameters(node))
+    assert [entry.shape for entry in kept] == shapes  # what a drawing shows
+    assert not any(isinstance(entry, np.ndarray) for entry in kept)

@@ -386,3 +386,30 @@ def test_a_replaced_parameter_is_let_go():
         assert layer.weight.name == "weight"
     finally:
         gc.enable()
+
+
+def test_a_module_that_holds_its_parent_is_an_error_and_changes_nothing():
+    class Part(Module):
+        def __init__(self, parent=None):
+            self.weight = mg.nn.Parameter([1.0])
+            self.parent = parent
+
+    class Whole(Module):
+        def __init__(self):
+            self.part = Part()
+
+    whole = Whole()
+    with pytest.raises(mg.ModuleError, match=r"Part\.parent holds the Part itself.* weakref\.ref"):
+        whole.part.parent = whole
+    with pytest.raises(ValueError, match=r"Whole\.layers\.0 holds the Whole itself"):
+        whole.layers = [whole]
+    assert whole.part.parent is None
+    assert not hasattr(whole, "layers")
+    assert list(whole.state_dict()) == ["part.weight"]
+
+    class Holder(Module):
+        def __init__(self):
+            self.part = Part(parent=self)  # before it is attached: then the attachment is what is refused
+
+    with pytest.raises(mg.ModuleError, match=r"Holder\.part holds the Holder itself"):
+        Holder()
