@@ -25,6 +25,8 @@ ORDER = (
     "translate",
     "evaluate",
     "graph",
+    "micrograd",
+    "rules",
 )  # as a newcomer meets them; other commands follow by the alphabet
 INTERRUPTED, PIPE_CLOSED = 130, 141  # 128 + the signal's number, as a shell reports it
 
