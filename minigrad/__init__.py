@@ -11,15 +11,18 @@ Tensor([2., 4., 6.])
 from typing import TYPE_CHECKING, Any
 
 from minigrad import nn, ops, optim
+from minigrad.anomaly import detect_anomaly
 from minigrad.backprop import Step, gradients, walk
 from minigrad.checking import check_grads
 from minigrad.errors import (
+    AnomalyError,
     CheckpointError,
     DrawingError,
     DtypeError,
     GradientCheckError,
     GraphError,
     MinigradError,
+    ModuleError,
     OutOfRangeError,
     ShapeError,
 )
@@ -27,6 +30,7 @@ from minigrad.ops import *  # noqa: F403 - the public functions, under NumPy's n
 from minigrad.primitive import Fused, Primitive, Rule
 from minigrad.tape import Node, default_dtype, enable_grad, no_grad, unfused
 from minigrad.tensor import Tensor
+from minigrad.transforms import grad, hessian, hvp, jacobian, jvp, value_and_grad, vjp
 
 if TYPE_CHECKING:
     from minigrad.checkpoint import load, save
@@ -49,7 +53,8 @@ def __getattr__(name: str) -> Any:
 
 __all__ = [
     *ops.__all__,
-    "CheckpointError", "Drawing", "DrawingError", "DtypeError", "Fused", "GradientCheckError", "GraphError",
-    "MinigradError", "Node", "OutOfRangeError", "Primitive", "Rule", "ShapeError", "Step", "Tensor", "check_grads",
-    "default_dtype", "draw", "enable_grad", "gradients", "load", "nn", "no_grad", "optim", "save", "unfused", "walk",
+    "AnomalyError", "CheckpointError", "Drawing", "DrawingError", "DtypeError", "Fused", "GradientCheckError",
+    "GraphError", "MinigradError", "ModuleError", "Node", "OutOfRangeError", "Primitive", "Rule", "ShapeError", "Step",
+    "Tensor", "check_grads", "default_dtype", "detect_anomaly", "draw", "enable_grad", "grad", "gradients", "hessian",
+    "hvp", "jacobian", "jvp", "load", "nn", "no_grad", "optim", "save", "unfused", "value_and_grad", "vjp", "walk",
 ]  # fmt: skip

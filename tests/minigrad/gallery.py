@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 import minigrad as mg
-from minigrad.primitive import Fused, Primitive, Rule
+from minigrad.primitive import Primitive, Rule
 
 Function = Callable[..., mg.Tensor]
 Entry = tuple[Function, Function, list[np.ndarray]]
@@ -39,21 +39,6 @@ def both_of_two(forward: Any, wrong: Any, right: Any, first: Any, reads: str = "
         Primitive("wrong", forward, "", Rule(first, reads), Rule(wrong, reads)),
         Primitive("right", forward, "", Rule(first, reads), Rule(right, reads)),
     )
-
-
-def fused(forward: Any, definition: Any, wrong: Any, right: Any, reads: str) -> tuple[Function, Function]:
-    """A fused operation with either kernel."""
-    kernel = lambda *arrays, **params: (forward(*arrays, **params), None)  # noqa: E731
-    return (
-        Fused("wrong", definition, kernel, wrong, "", reads),
-        Fused("right", definition, kernel, right, "", reads),
-    )
-
-
-def normalised(x: np.ndarray) -> Any:
-    """Layer normalisation, written so that complex numbers can go through it."""
-    centred = x - x.mean(axis=-1, keepdims=True)
-    return centred / np.sqrt((centred * centred).mean(axis=-1, keepdims=True) + 1e-5)
 
 
 @entry
@@ -220,104 +205,6 @@ def softmax_summed_over_the_wrong_axis() -> Entry:
 
 
 @entry
-def mask_after_the_softmax() -> Entry:
-    seen = np.array([True, True, False, True])
-
-    def definition(x: mg.Tensor) -> mg.Tensor:
-        return mg.softmax(x, where=seen)
-
-    def forward(x: np.ndarray) -> np.ndarray:
-        e = np.exp(x) * seen
-        return np.asarray(e / e.sum(axis=-1, keepdims=True))
-
-    def wrong(g: Any, out: Any, residuals: Any, x: Any) -> Any:
-        e = np.exp(x)
-        whole = e / e.sum(axis=-1, keepdims=True)  # the masked elements still take part in the sum
-        return ((whole * (g - (g * whole).sum(axis=-1, keepdims=True))) * seen,)
-
-    def right(g: Any, out: Any, residuals: Any, x: Any) -> Any:
-        return (out * (g - (g * out).sum(axis=-1, keepdims=True)),)
-
-    return *fused(forward, definition, wrong, right, "x out"), [numbers(2, 4)]
-
-
-@entry
-def attention_scores_without_their_scale() -> Entry:
-    def scores(query: Any, key: Any) -> Any:
-        return query @ np.swapaxes(key, -1, -2) / 2.0
-
-    def wrong(g: Any, out: Any, residuals: Any, query: Any, key: Any) -> Any:
-        return g @ key, np.swapaxes(g, -1, -2) @ query
-
-    def right(g: Any, out: Any, residuals: Any, query: Any, key: Any) -> Any:
-        return g @ key / 2.0, np.swapaxes(g, -1, -2) @ query / 2.0
-
-    return *fused(scores, scores, wrong, right, "query key"), [numbers(3, 4), numbers(5, 4, seed=1)]
-
-
-@entry
-def layer_norm_as_if_the_variance_were_constant() -> Entry:
-    def wrong(g: Any, out: Any, residuals: Any, x: Any) -> Any:
-        rate = 1 / np.sqrt(x.var(axis=-1, keepdims=True) + 1e-5)
-        return (rate * (g - g.mean(axis=-1, keepdims=True)),)
-
-    def right(g: Any, out: Any, residuals: Any, x: Any) -> Any:
-        rate = 1 / np.sqrt(x.var(axis=-1, keepdims=True) + 1e-5)
-        return (rate * (g - g.mean(axis=-1, keepdims=True) - out * (g * out).mean(axis=-1, keepdims=True)),)
-
-    return *fused(normalised, mg.layer_norm, wrong, right, "x out"), [numbers(2, 5)]
-
-
-@entry
-def layer_norm_over_the_unbiased_variance() -> Entry:
-    """The rule of a variance divided by n - 1, for a forward pass that divides by n."""
-
-    def rule(g: Any, x: Any, out: Any, ddof: int) -> Any:
-        rate = 1 / np.sqrt(x.var(axis=-1, keepdims=True, ddof=ddof) + 1e-5)
-        return (rate * (g - g.mean(axis=-1, keepdims=True) - out * (g * out).mean(axis=-1, keepdims=True)),)
-
-    return *fused(
-        normalised, mg.layer_norm,
-        lambda g, out, residuals, x: rule(g, x, out, 1), lambda g, out, residuals, x: rule(g, x, out, 0), "x out",
-    ), [numbers(2, 5)]  # fmt: skip
-
-
-@entry
-def cross_entropy_divided_twice_by_the_count() -> Entry:
-    targets = np.array([1, 0, 2])
-
-    def definition(logits: mg.Tensor) -> mg.Tensor:
-        return mg.cross_entropy(logits, targets)
-
-    def loss(logits: np.ndarray) -> Any:
-        return definition(mg.Tensor(logits)).data
-
-    def rule(g: Any, logits: Any, count: int) -> Any:
-        p = np.exp(logits) / np.exp(logits).sum(axis=-1, keepdims=True)
-        return ((p - np.eye(4)[targets]) * g / count,)
-
-    return *fused(
-        loss, definition,
-        lambda g, out, residuals, logits: rule(g, logits, 9), lambda g, out, residuals, logits: rule(g, logits, 3),
-        "logits",
-    ), [numbers(3, 4)]  # fmt: skip
-
-
-@entry
-def bias_summed_over_one_axis_only() -> Entry:
-    def forward(x: np.ndarray, bias: np.ndarray) -> np.ndarray:
-        return x + bias
-
-    def wrong(g: Any, out: Any, residuals: Any, x: Any, bias: Any) -> Any:
-        return g, g[0].sum(axis=0)
-
-    def right(g: Any, out: Any, residuals: Any, x: Any, bias: Any) -> Any:
-        return g, g.sum(axis=(0, 1))
-
-    return *fused(forward, mg.add, wrong, right, ""), [numbers(2, 3, 4), numbers(4, seed=1)]
-
-
-@entry
 def part_detached() -> Entry:
     return lambda x: x * x.detach(), lambda x: x * x, [numbers(3)]
 
@@ -359,3 +246,50 @@ def cumulative_sum_run_forwards_again() -> Entry:
 def tiny_error_of_one_in_a_million() -> Entry:
     """Central differences let 1e-6 pass; the complex step does not."""
     return *both(np.exp, lambda g, out, x: g * out * (1 + 1e-7), lambda g, out, x: g * out), [numbers(3)]
+
+
+@entry
+def product_divided_by_each_factor() -> Entry:
+    """out / x, where a factor is 0."""
+
+    def rest(g: Any, out: Any, x: Any) -> Any:
+        return g * np.stack([np.prod(np.delete(x, i)) for i in range(x.size)])
+
+    return *both(np.prod, lambda g, out, x: g * out / x, rest), [np.array([2.0, 0.0, 3.0, 4.0])]
+
+
+@entry
+def length_not_divided_by() -> Entry:
+    rules = lambda g, out, x: g * x, lambda g, out, x: g * x / out
+    return *both(lambda x: np.sqrt((x * x).sum()), *rules), [numbers(3)]
+
+
+@entry
+def power_rule_with_the_exponent_not_lowered() -> Entry:
+    rules = lambda g, out, x: 3 * g * x * x * x, lambda g, out, x: 3 * g * x * x
+    return *both(lambda x: x * x * x, *rules), [numbers(3)]
+
+
+@entry
+def batch_of_products_not_summed_but_its_last() -> Entry:
+    """x (2, 3, 4) @ y (4, 5): dy is a sum over the batch."""
+    rules = (
+        lambda g, out, x, y: (np.swapaxes(x, -1, -2) @ g)[-1],
+        lambda g, out, x, y: np.swapaxes(x, -1, -2) @ g,
+        lambda g, out, x, y: g @ np.swapaxes(y, -1, -2),
+    )
+    return *both_of_two(np.matmul, *rules), [numbers(2, 3, 4), numbers(4, 5, seed=1)]
+
+
+@entry
+def padding_cut_at_the_wrong_end() -> Entry:
+    rules = lambda g, out, x: g[:3], lambda g, out, x: g[2:]
+    return *both(lambda x: np.concatenate([np.zeros(2), x]), *rules), [numbers(3)]
+
+
+@entry
+def sorted_but_the_gradient_left_in_order() -> Entry:
+    def back(g: Any, out: Any, x: Any) -> Any:
+        return g[np.argsort(np.argsort(x))]
+
+    return *both(np.sort, lambda g, out, x: g, back, analytic=False), [np.array([2.0, 0.5, 1.0])]

@@ -13,7 +13,14 @@ ROOT = Path(mg.__file__).parent.parent
 LAYERS = ("minigrad", "transformer", "demos")
 
 # These know none of ops, checking, nn, optim, drawing and checkpoint, which stand on them.
-BELOW = {"minigrad.errors", "minigrad.tape", "minigrad.tensor", "minigrad.primitive", "minigrad.backprop"}
+BELOW = {
+    "minigrad.errors",
+    "minigrad.hooks",
+    "minigrad.tape",
+    "minigrad.tensor",
+    "minigrad.primitive",
+    "minigrad.backprop",
+}
 
 # The public submodules of minigrad, which other packages may name; all else they take from `minigrad` itself.
 PUBLIC = {
@@ -22,6 +29,7 @@ PUBLIC = {
     "minigrad.drawing",
     "minigrad.drawing.palette",
     "minigrad.errors",
+    "minigrad.formulas",
     "minigrad.nn",
     "minigrad.optim",
 }
@@ -78,9 +86,10 @@ def test_nothing_below_imports_anything_above(name):
     assert depends_on(name) <= BELOW, f"{name} imports {depends_on(name) - BELOW}"
 
 
-def test_errors_stands_on_nothing_and_tape_on_nothing_but_errors():
+def test_errors_stands_on_nothing_hooks_on_errors_and_tape_on_these():
     assert depends_on("minigrad.errors") == set()
-    assert depends_on("minigrad.tape") <= {"minigrad.errors"}
+    assert depends_on("minigrad.hooks") <= {"minigrad.errors"}
+    assert depends_on("minigrad.tape") <= {"minigrad.errors", "minigrad.hooks"}
 
 
 @pytest.mark.parametrize("name", sorted(name for name in MODULES if not name.startswith("minigrad")))
