@@ -16,10 +16,10 @@ from minigrad.tensor import Axes, Tensor, TensorLike
 
 
 def largest(x: Array, axis: int | tuple[int, ...], where: Any) -> Array:
-    """The largest element that takes part, over `axis`, kept; 0 where none does or all are -inf."""
+    """The largest element that takes part, over `axis`, kept; 0 where it is infinite or none does."""
     numbers = x.astype(np.float64) if x.dtype.kind in "biu" else x
     top = np.max(numbers, axis=axis, keepdims=True, initial=-np.inf, where=True if where is None else where)
-    return np.where(np.isneginf(top.real), np.zeros((), top.dtype), top)
+    return np.where(np.isinf(top.real), np.zeros((), top.dtype), top)
 
 
 def _exponentials(x: Tensor, axis: int | tuple[int, ...], where: Any) -> tuple[Tensor, Array]:

@@ -192,3 +192,11 @@ def test_the_hessian_of_a_product_with_two_zeros():
 def test_what_clip_takes_from_one_operand_it_gives_to_another():
     x, low, high = np.meshgrid([-1.0, 0.0, 1.0], [-1.0, 0.0, 1.0], [-1.0, 0.0, 1.0])
     np.testing.assert_array_equal(sum(grad(mg.clip, x, low, high)), np.ones_like(x))
+
+
+@pytest.mark.parametrize("unfused", [False, True])
+def test_logsumexp_of_inf_is_inf(unfused):
+    x = mg.Tensor([np.inf, 0.0, -np.inf], requires_grad=True)
+    with mg.unfused() if unfused else mg.enable_grad():
+        assert mg.logsumexp(x).item() == np.inf
+        assert mg.logsumexp(x[1:]).item() == 0
