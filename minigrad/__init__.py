@@ -28,7 +28,8 @@ from minigrad.errors import (
 )
 from minigrad.ops import *  # noqa: F403 - the public functions, under NumPy's names
 from minigrad.primitive import Fused, Primitive, Rule
-from minigrad.tape import Node, default_dtype, enable_grad, no_grad, unfused
+from minigrad.state import default_dtype, enable_grad, no_grad, unfused
+from minigrad.tape import Node
 from minigrad.tensor import Tensor
 from minigrad.transforms import grad, hessian, hvp, jacobian, jvp, value_and_grad, vjp
 

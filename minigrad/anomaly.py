@@ -15,7 +15,8 @@ import numpy as np
 from minigrad.diagnosis import Finding, backward_finding, forward_finding, seed_finding
 from minigrad.errors import AnomalyError, describe
 from minigrad.primitive import Fused, Operation
-from minigrad.tape import Array, Node, current, setting
+from minigrad.state import current, setting
+from minigrad.tape import Array, Node
 from minigrad.tensor import Tensor, plain
 
 PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
@@ -48,7 +49,7 @@ or add an eps, sqrt(x + eps))
 
 
 class AnomalyWatch:
-    """See `minigrad.tape.Watch`. It has no state of its own: lines stand in the nodes."""
+    """See `minigrad.state.Watch`. It has no state of its own: lines stand in the nodes."""
 
     def run(self, operation: Operation, operands: tuple[Any, ...], params: dict[str, Any]) -> Tensor:
         """Run an operation. Raises AnomalyError where its output is not finite."""

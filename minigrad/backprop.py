@@ -11,7 +11,8 @@ import numpy as np
 
 from minigrad.errors import DtypeError, GraphError, ShapeError, describe
 from minigrad.primitive import Fused, Primitive, alias_of
-from minigrad.tape import Array, Node, current, setting, topological_order
+from minigrad.state import current, setting
+from minigrad.tape import Array, Node, topological_order
 from minigrad.tensor import Tensor, TensorLike, operations, wrap
 
 

@@ -10,7 +10,8 @@ from minigrad.backprop import gradients
 from minigrad.differences import STEPS, complex_step, richardson, unit
 from minigrad.errors import DtypeError, GradientCheckError, GraphError
 from minigrad.promises import check_adjoint, check_promises
-from minigrad.tape import Array, enable_grad, no_grad, topological_order
+from minigrad.state import enable_grad, no_grad
+from minigrad.tape import Array, topological_order
 from minigrad.tensor import Tensor
 
 FULL_JACOBIAN = 16

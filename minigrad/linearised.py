@@ -13,7 +13,8 @@ from minigrad.backprop import call_hooks, delivered, start, steps
 from minigrad.errors import DtypeError, ShapeError
 from minigrad.ops import concatenate, reshape
 from minigrad.primitive import alias_of
-from minigrad.tape import current, enable_grad, setting, topological_order
+from minigrad.state import current, enable_grad, setting
+from minigrad.tape import topological_order
 from minigrad.tensor import Tensor
 from minigrad.trees import aligned, filled, kind_of, leaves
 

@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 
 from minigrad.errors import DtypeError, operation_error
-from minigrad.tape import Array, Constant, Node, arrays_within, current, make_node, setting, small
+from minigrad.state import current, setting
+from minigrad.tape import Array, Constant, Node, arrays_within, make_node, small
 from minigrad.tensor import Tensor, as_array, wrap
 
 PYTHON_NUMBERS = frozenset({bool, int, float, complex})

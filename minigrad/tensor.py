@@ -16,7 +16,8 @@ import numpy.typing as npt
 
 from minigrad.errors import DtypeError, GraphError, ShapeError, operation_error
 from minigrad.hooks import Handle, Hook, register
-from minigrad.tape import Array, Function, Node, Number, current
+from minigrad.state import Function, current
+from minigrad.tape import Array, Node, Number
 
 TensorLike: TypeAlias = Union["Tensor", Array, Number, Sequence[Any]]
 Axes: TypeAlias = int | tuple[int, ...] | None

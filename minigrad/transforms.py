@@ -26,7 +26,7 @@ import numpy as np
 from minigrad.errors import DtypeError, OutOfRangeError, ShapeError
 from minigrad.linearised import Linearised, conforming, linearised, pull, tracked
 from minigrad.ops import concatenate, reshape
-from minigrad.tape import current, enable_grad
+from minigrad.state import current, enable_grad
 from minigrad.tensor import Tensor
 from minigrad.trees import filled, kind_of
 

@@ -9,7 +9,7 @@ from minigrad.errors import DtypeError, OutOfRangeError
 from minigrad.nn.module import Module, Parameter
 from minigrad.ops import dropout as dropout_with_mask
 from minigrad.ops import getitem, layer_norm, linear
-from minigrad.tape import current
+from minigrad.state import current
 from minigrad.tensor import Tensor, TensorLike
 
 

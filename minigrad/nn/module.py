@@ -7,7 +7,8 @@ import numpy as np
 import numpy.typing as npt
 
 from minigrad.errors import CheckpointError, ModuleError
-from minigrad.tape import Array, current, setting
+from minigrad.state import current, setting
+from minigrad.tape import Array
 from minigrad.tensor import Tensor
 
 

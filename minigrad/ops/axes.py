@@ -7,7 +7,7 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
 from minigrad.errors import DtypeError, OutOfRangeError, ShapeError
-from minigrad.tape import current
+from minigrad.state import current
 from minigrad.tensor import Axes, Tensor, TensorLike, as_array
 
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from minigrad.errors import DtypeError
-from minigrad.tape import Function
+from minigrad.state import Function
 from minigrad.tensor import answers
 
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 
 import minigrad as mg
 from minigrad.primitive import TABLE
-from minigrad.tape import current
+from minigrad.state import current
 from tests.minigrad.case import seeds
 from tests.minigrad.operations import CASES
 from tests.minigrad.strategies import cotangent, layouts

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import minigrad as mg
-from minigrad.tape import current
+from minigrad.state import current
 
 
 def leaf(values):

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import minigrad as mg
-from minigrad.tape import current
+from minigrad.state import current
 from tests.minigrad.strategies import numbers
 
 

@@ -16,6 +16,7 @@ LAYERS = ("minigrad", "transformer", "demos")
 BELOW = {
     "minigrad.errors",
     "minigrad.hooks",
+    "minigrad.state",
     "minigrad.tape",
     "minigrad.tensor",
     "minigrad.primitive",
@@ -86,8 +87,9 @@ def test_nothing_below_imports_anything_above(name):
     assert depends_on(name) <= BELOW, f"{name} imports {depends_on(name) - BELOW}"
 
 
-def test_errors_stands_on_nothing_hooks_on_errors_and_tape_on_these():
+def test_errors_and_state_stand_on_nothing_hooks_on_errors_and_tape_on_these():
     assert depends_on("minigrad.errors") == set()
+    assert depends_on("minigrad.state") == set()
     assert depends_on("minigrad.hooks") <= {"minigrad.errors"}
     assert depends_on("minigrad.tape") <= {"minigrad.errors", "minigrad.hooks"}
 

@@ -13,7 +13,8 @@ from minigrad.ops.neural.softmax import largest, softmax
 from minigrad.ops.products import matmul
 from minigrad.ops.shapes import broadcast_to, swapaxes
 from minigrad.primitive import Fused
-from minigrad.tape import Array, current
+from minigrad.state import current
+from minigrad.tape import Array
 from minigrad.tensor import Tensor, TensorLike
 
 
