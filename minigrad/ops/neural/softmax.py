@@ -16,40 +16,42 @@ from minigrad.tensor import Axes, Tensor, TensorLike
 
 
 def largest(x: Array, axis: int | tuple[int, ...], where: Any) -> Array:
-    """The largest element that takes part, over `axis`, kept; 0 where it is infinite or none does."""
+    """The largest element that takes part, over `axis`, kept; 0 where none does or all are -inf."""
     numbers = x.astype(np.float64) if x.dtype.kind in "biu" else x
     top = np.max(numbers, axis=axis, keepdims=True, initial=-np.inf, where=True if where is None else where)
+    return np.where(np.isneginf(top.real), np.zeros((), top.dtype), top)
+
+
+def finite_largest(x: Array, axis: int | tuple[int, ...], where: Any) -> Array:
+    """`largest`, or 0 where that is infinite: what may be subtracted and added again."""
+    top = largest(x, axis, where)
     return np.where(np.isinf(top.real), np.zeros((), top.dtype), top)
 
 
-def _exponentials(x: Tensor, axis: int | tuple[int, ...], where: Any) -> tuple[Tensor, Array]:
-    """(exp(x - top), top); exactly 0 where an element takes no part, whatever it holds."""
-    top = largest(x.data, axis, where)
+def _exponentials(x: Tensor, top: Array, where: Any) -> Tensor:
+    """exp(x - top); exactly 0 where an element takes no part, whatever it holds."""
     if where is None:
-        return exp(x - top), top
-    return where_else(where, exp(where_else(where, x, top) - top), 0.0), top
+        return exp(x - top)
+    return where_else(where, exp(where_else(where, x, top) - top), 0.0)
 
 
-def _raw_exponentials(x: Array, axis: int | tuple[int, ...], where: Any) -> tuple[Array, Array]:
+def _raw_exponentials(x: Array, top: Array, where: Any) -> Array:
     """The same on arrays, in one fresh buffer."""
-    top = largest(x, axis, where)
-    if where is None:
-        e = np.asarray(x - top)
-        return np.exp(e, out=e), top
-    e = np.asarray(np.where(where, x, top) - top)
+    e = np.asarray((x if where is None else np.where(where, x, top)) - top)
     np.exp(e, out=e)
-    e *= where
-    return e, top
+    if where is not None:
+        e *= where
+    return e
 
 
 def _softmax_definition(x: Tensor, *, axis: int, where: Any) -> Tensor:
-    e, _ = _exponentials(x, axis, where)
+    e = _exponentials(x, largest(x.data, axis, where), where)
     total = e.sum(axis, keepdims=True)
     return e / add(total, total == 0)
 
 
 def _softmax_forward(x: Array, *, axis: int, where: Any) -> tuple[Array, None]:
-    e, _ = _raw_exponentials(x, axis, where)
+    e = _raw_exponentials(x, largest(x, axis, where), where)
     total = e.sum(axis=axis, keepdims=True)
     e /= total + (total == 0)
     return e, None
@@ -93,7 +95,8 @@ _log_softmax = Fused(
 
 
 def _logsumexp_definition(x: Tensor, *, axis: tuple[int, ...], keepdims: bool, kept: Any, where: Any) -> Tensor:
-    e, top = _exponentials(x, axis, where)
+    top = finite_largest(x.data, axis, where)
+    e = _exponentials(x, top, where)
     some = e.sum(axis, keepdims=True)
     none = some == 0
     total = where_else(none, -np.inf, where_else(none, 1.0, some).log() + top)
@@ -101,7 +104,8 @@ def _logsumexp_definition(x: Tensor, *, axis: tuple[int, ...], keepdims: bool, k
 
 
 def _logsumexp_forward(x: Array, *, axis: Any, keepdims: bool, kept: Any, where: Any) -> tuple[Array, None]:
-    e, top = _raw_exponentials(x, axis, where)
+    top = finite_largest(x, axis, where)
+    e = _raw_exponentials(x, top, where)
     with np.errstate(divide="ignore"):  # log(0) = -inf is right where nothing takes part
         total = np.log(e.sum(axis=axis, keepdims=True)) + top
     return total if keepdims else total.reshape(tuple(s for i, s in enumerate(kept) if i not in axis)), None
@@ -110,7 +114,7 @@ def _logsumexp_forward(x: Array, *, axis: Any, keepdims: bool, kept: Any, where:
 def _logsumexp_backward(
     g: Array, out: Array, residuals: None, x: Array, *, axis: Any, keepdims: bool, kept: Any, where: Any
 ) -> tuple[Array]:
-    e, _ = _raw_exponentials(x, axis, where)
+    e = _raw_exponentials(x, finite_largest(x, axis, where), where)
     total = e.sum(axis=axis, keepdims=True)
     e *= g.reshape(kept) / (total + (total == 0))
     return (e,)
