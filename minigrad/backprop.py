@@ -45,13 +45,16 @@ def walk(output: Tensor, gradient: TensorLike | None = None) -> Iterator[Step]:
     return _under_errstate(steps(root, seed.data))
 
 
-def _under_errstate(stream: Iterator[Step]) -> Iterator[Step]:
+def _under_errstate(stream: Iterator[tuple[Node, Any, Sequence[Any]]]) -> Iterator[Step]:
     while True:
         with np.errstate(all="ignore"):
             step = next(stream, None)
         if step is None:
             return
-        yield step
+        for contribution in step[2]:
+            if isinstance(contribution, np.ndarray):
+                contribution.setflags(write=False)
+        yield Step(*step)
 
 
 def gradients(
@@ -75,11 +78,11 @@ def gradients(
     wanted = frozenset(nodes)
     found: dict[Node, Any] = {}
     with np.errstate(all="ignore"):
-        for step in steps(root, seed if create_graph else seed.data, record=create_graph):
-            if step.node.hooks:
-                call_hooks(step)
-            if step.node in wanted:
-                found[step.node] = step.cotangent
+        for node, cotangent, _ in steps(root, seed if create_graph else seed.data, record=create_graph):
+            if node.hooks:
+                call_hooks(node, cotangent)
+            if node in wanted:
+                found[node] = cotangent
     return [delivered(found.get(node), node) for node in nodes]
 
 
@@ -92,10 +95,9 @@ def delivered(cotangent: Any, node: Node) -> Tensor:
     return wrap(own(np.zeros(node.shape, node.dtype) if cotangent is None else cotangent), None)
 
 
-def call_hooks(step: Step) -> None:
-    """Show a step's cotangent to the hooks of its node: a Tensor, on the tape where the backward pass is."""
-    cotangent = step.cotangent
-    for handle in step.node.hooks:
+def call_hooks(node: Node, cotangent: Any) -> None:
+    """Show a node's cotangent to its hooks: a Tensor, on the tape where the backward pass is."""
+    for handle in node.hooks:
         handle.call(cotangent if isinstance(cotangent, Tensor) else wrap(cotangent, None))
 
 
@@ -112,10 +114,9 @@ def backward(output: Tensor, gradient: TensorLike | None, retain_graph: bool, cr
     release = not (retain_graph or create_graph)
     found: list[tuple[Node, Any]] = []
     with np.errstate(all="ignore"):
-        for step in steps(root, seed if create_graph else seed.data, record=create_graph):
-            node, cotangent, _ = step
+        for node, cotangent, _ in steps(root, seed if create_graph else seed.data, record=create_graph):
             if node.hooks:
-                call_hooks(step)
+                call_hooks(node, cotangent)
             if node.primitive is None or node.retains:
                 found.append((node, cotangent))
             if release:
@@ -156,10 +157,12 @@ def start(output: Tensor, gradient: TensorLike | None, create_graph: bool = Fals
         return output._node, alias_of(seed) if seed.dtype == output.dtype else seed.astype(output.dtype)
 
 
-def steps(root: Node, seed: Any, record: bool = False, stop: frozenset[Node] = frozenset()) -> Iterator[Step]:
-    """The loop itself. With `record`, cotangents are Tensors and the rules' own operations go onto the tape.
+def steps(
+    root: Node, seed: Any, record: bool = False, stop: frozenset[Node] = frozenset()
+) -> Iterator[tuple[Node, Any, Sequence[Any]]]:
+    """The loop itself: (node, cotangent, contributions) as in `Step`. Nodes in `stop` are treated as leaves.
 
-    Nodes in `stop` are treated as leaves.
+    With `record`, cotangents are Tensors and the rules' own operations go onto the tape.
     """
     order = topological_order([root], stop)
     cotangents: dict[Node, Any] = {root: seed}
@@ -170,18 +173,27 @@ def steps(root: Node, seed: Any, record: bool = False, stop: frozenset[Node] = f
         cotangent = cotangents.pop(node, None)
         if cotangent is None:
             continue
-        if owned and node in owned:
-            cotangent.setflags(write=False)
+        if cotangent.__class__ is np.ndarray:
+            cotangent.setflags(False)  # type: ignore[call-arg]  # write=False takes three times as long
         if node.primitive is None or (stop and node in stop):
-            yield Step(node, cotangent, ())
+            yield node, cotangent, ()
             continue
         contributions = contribute(node, cotangent, record)
-        if watch is not None:
-            watch.step(node, cotangent, contributions)
-        operand: Any  # a Node, where there is a contribution
-        for operand, contribution in zip(node.inputs, contributions, strict=True):
+        inputs: Any = node.inputs  # Nodes, where there is a contribution
+        for position, operand in enumerate(inputs):
+            contribution = contributions[position]
             if contribution is None:
                 continue
+            # As a rule a contribution is in its operand's form already, and this costs least.
+            if (
+                contribution.__class__ is not np.ndarray
+                or operand.__class__ is not Node
+                or contribution.shape != operand.shape
+                or contribution.dtype is not operand.dtype
+            ):
+                contribution = contributions[position] = conform(contribution, operand, node)
+                if contribution is None:
+                    continue
             so_far = cotangents.get(operand)
             if so_far is None:
                 cotangents[operand] = contribution
@@ -192,7 +204,9 @@ def steps(root: Node, seed: Any, record: bool = False, stop: frozenset[Node] = f
             else:
                 cotangents[operand] = np.asarray(so_far + contribution)
                 owned.add(operand)
-        yield Step(node, cotangent, contributions)
+        if watch is not None:
+            watch.step(node, cotangent, contributions)
+        yield node, cotangent, contributions
 
 
 def added(so_far: Any, contribution: Any, recording: bool, path: str) -> Any:
@@ -202,23 +216,31 @@ def added(so_far: Any, contribution: Any, recording: bool, path: str) -> Any:
 
 
 def contribute(node: Node, cotangent: Any, record: bool) -> list[Any]:
-    """What `node` adds to the cotangent of each of its operands, in the operand's shape and dtype."""
+    """What the rules of `node` give for each of its operands, as they give it."""
     if node.args is None or node.stamp is not None:
         check_fresh(node)
-    assert node.primitive is not None
+    operation = node.primitive
+    assert operation is not None
     try:
         if record:
             # Operations of the rule are recorded, and belong to the module whose backward pass they are.
             with setting(recording=True, inside_rule=True, path=node.path):
-                return conform(recorded_cotangents(node, cotangent), node)
-        return conform(node.primitive.cotangents(node, cotangent), node)
+                contributions = recorded_cotangents(node, cotangent)
+        else:
+            out, args = node.data, node.args
+            contributions = operation.cotangents(node, cotangent, node if out is None else out, args or ())
     except Exception as error:
         operands = ", ".join(describe(operand) for operand in node.inputs)
         error.add_note(f"in the derivative of {located(node)}: {operands}")
         raise
+    if len(contributions) != len(node.inputs):
+        raise ShapeError(
+            f"the rule of {located(node)} gave {len(contributions)} cotangents for {len(node.inputs)} operands"
+        )
+    return contributions
 
 
-def recorded_cotangents(node: Node, cotangent: Tensor) -> Sequence[Any]:
+def recorded_cotangents(node: Node, cotangent: Tensor) -> list[Any]:
     """The contributions of `node` as Tensors: a primitive's rules run on Tensors, a fused definition is walked."""
     operation = node.primitive
     if isinstance(operation, Fused):
@@ -226,10 +248,16 @@ def recorded_cotangents(node: Node, cotangent: Tensor) -> Sequence[Any]:
         stop = frozenset(alias._node for alias in aliases if alias is not None and alias._node is not None)
         if output._node is None:
             return [None] * len(aliases)
-        found = {step.node: step.cotangent for step in steps(output._node, cotangent, True, stop) if step.node in stop}
+        found = {leaf: whole for leaf, whole, _ in steps(output._node, cotangent, True, stop) if leaf in stop}
         return [None if alias is None or alias._node is None else found.get(alias._node) for alias in aliases]
     assert isinstance(operation, Primitive)
-    return operation.recorded_cotangents(node, cotangent)
+    assert node.args is not None
+    out = node if node.data is None else wrap(node.data, node)
+    args = [
+        wrap(arg, entry) if isinstance(entry, Node) and isinstance(arg, np.ndarray) else arg
+        for entry, arg in zip(node.inputs, node.args, strict=True)
+    ]
+    return operation.cotangents(node, cotangent, out, args)
 
 
 def check_fresh(node: Node) -> None:
@@ -260,23 +288,15 @@ def located(node: Node) -> str:
     return f"{name} in {node.path}" if node.path else name
 
 
-def conform(raw: Sequence[Any], node: Node) -> list[Any]:
-    """What a rule gave, in each operand's shape and dtype: summed over the axes that broadcasting added."""
-    contributions: list[Any] = []
-    for contribution, operand in zip(raw, node.inputs, strict=True):
-        if contribution is None or operand.__class__ is not Node:
-            contributions.append(None)
-            continue
-        if contribution.__class__ is not np.ndarray and not isinstance(contribution, Tensor):
-            contribution = np.asarray(contribution)
-        if contribution.shape != operand.shape:
-            contribution = unbroadcast(contribution, operand.shape, node)
-        if contribution.dtype != operand.dtype:
-            contribution = contribution.astype(operand.dtype)
-        if contribution.__class__ is np.ndarray:
-            contribution.setflags(write=False)
-        contributions.append(contribution)
-    return contributions
+def conform(contribution: Any, operand: Any, node: Node) -> Any:
+    """A contribution in its operand's dtype, summed over the axes that broadcasting added; None to a constant."""
+    if operand.__class__ is not Node:
+        return None
+    if not isinstance(contribution, np.ndarray | Tensor):
+        contribution = np.asarray(contribution)
+    if contribution.shape != operand.shape:
+        contribution = unbroadcast(contribution, operand.shape, node)
+    return contribution if contribution.dtype == operand.dtype else contribution.astype(operand.dtype)
 
 
 def unbroadcast(contribution: Any, shape: tuple[int, ...], node: Node) -> Any:

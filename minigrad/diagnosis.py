@@ -130,7 +130,7 @@ def backward_finding(node: Node, cotangent: Array, position: int, contribution: 
     operand = node.inputs[position]
     subject = f"the gradient of {operand_name(operation, position, operand)}"
     value = contribution[index]
-    raw = np.asarray(operation.cotangents(node, cotangent)[position])
+    raw = np.asarray(operation.cotangents(node, cotangent, *node.saved)[position])
     if np.isfinite(raw).all():
         return Finding(subject, value, index, overflow("the sum over broadcast axes", contribution.dtype), WIDER)
     if not elementwise(operation):
@@ -140,7 +140,7 @@ def backward_finding(node: Node, cotangent: Array, position: int, contribution: 
         )
     place = position_of(~np.isfinite(raw))
     ones = np.ones(cotangent.shape, cotangent.dtype)
-    derivative = np.broadcast_to(operation.cotangents(node, ones)[position], raw.shape)[place]
+    derivative = np.broadcast_to(operation.cotangents(node, ones, *node.saved)[position], raw.shape)[place]
     g = np.broadcast_to(cotangent, raw.shape)[place]
     slope = derivative_text(node, position, place)
     remedy = DERIVATIVE_REMEDIES.get(

@@ -82,11 +82,11 @@ def pull(outputs: list[Tensor], inputs: list[Tensor], cotangents: Sequence[Tenso
         root, seed = start(output, cotangent, record)
         wanted = frozenset(nodes)
         with np.errstate(all="ignore"):
-            for step in steps(root, seed if record else seed.data, record, stop=wanted):
-                if step.node.hooks:
-                    call_hooks(step)
-                if step.node in wanted:
-                    found[step.node] = step.cotangent
+            for node, cotangent, _ in steps(root, seed if record else seed.data, record, stop=wanted):
+                if node.hooks:
+                    call_hooks(node, cotangent)
+                if node in wanted:
+                    found[node] = cotangent
     return [delivered(found.get(node), node) for node in nodes]
 
 

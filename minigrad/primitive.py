@@ -16,7 +16,7 @@ import numpy as np
 
 from minigrad.errors import DtypeError, operation_error
 from minigrad.state import current, setting
-from minigrad.tape import Array, Constant, Node, arrays_within, make_node, small
+from minigrad.tape import SMALL, Array, Constant, Node, arrays_within, make_node, small
 from minigrad.tensor import Tensor, as_array, wrap
 
 PYTHON_NUMBERS = frozenset({bool, int, float, complex})
@@ -44,6 +44,9 @@ class Operation:
     derived: the names of the parameters that follow from the operand's and the output's shape: no picture shows them.
     """
 
+    forward: Callable[..., Any]
+    leaves_residuals = False  # whether `forward` gives (output, residuals), not the output alone
+
     def __init__(self, name: str, formula: str, kinks: str, analytic: bool, derived: str = "") -> None:
         if name in TABLE:
             raise ValueError(f"an operation named {name!r} is in the table already")
@@ -63,16 +66,15 @@ class Operation:
         """Whether some derivative reads the output."""
         raise NotImplementedError
 
-    def compute(self, arrays: Sequence[Any], params: dict[str, Any]) -> tuple[Any, Any]:
-        """(output, residuals) from arrays and plain numbers."""
-        raise NotImplementedError
-
     def kept(self, tracked: int) -> frozenset[int]:
         """The positions of the operands (-1: the output) that rules read, for the operands in the bit set `tracked`."""
         raise NotImplementedError
 
-    def cotangents(self, node: Node, g: Array) -> Sequence[Any]:
-        """What each operand of `node` contributes to the gradient, from the cotangent `g` of its output: arrays."""
+    def cotangents(self, node: Node, g: Array, out: Any, args: Sequence[Any]) -> list[Any]:
+        """What each operand of `node` contributes to the gradient, from the cotangent `g` of its output: arrays.
+
+        out, args: the output and the operands, each as far as a rule reads it.
+        """
         raise NotImplementedError
 
     def __call__(self, *operands: Any, **params: Any) -> Tensor:
@@ -81,34 +83,50 @@ class Operation:
         if state.watch is not None:
             return state.watch.run(self, operands, params)
         arrays: list[Any] = []
-        tracked, bit = 0, 1
+        entries: list[Any] = []
+        tracked, bit, constants = 0, 1, False
+        array: Any
+        entry: Any
         for operand in operands:
             if isinstance(operand, Tensor):
-                arrays.append(operand._data)
-                if operand._node is not None:
+                array = operand._data
+                entry = operand._node
+                if entry is None:
+                    entry, constants = operand, True
+                else:
                     tracked |= bit
             elif operand.__class__ in PYTHON_NUMBERS:
-                arrays.append(operand)
+                array = entry = operand
             else:
-                arrays.append(self._operand(operand))
+                array = entry = self._operand(operand)
+                constants = constants or isinstance(array, np.ndarray)
+            arrays.append(array)
+            entries.append(entry)
             bit += bit
-        if not tracked and not any(array.__class__ is np.ndarray for array in arrays):
+        if not tracked and not constants:
             arrays = [as_array(array) for array in arrays]  # weak numbers alone
         try:
-            output, residuals = self.compute(arrays, params)
+            output = self.forward(*arrays, **params) if params else self.forward(*arrays)
         except (ValueError, TypeError, IndexError, OverflowError) as error:
             raise operation_error(self.name, state.path, arrays, error) from error
+        residuals = None
+        if self.leaves_residuals:
+            output, residuals = output
+            for array in arrays_within(residuals):
+                if isinstance(array, np.ndarray):
+                    array.setflags(write=False)
         if output.__class__ is not np.ndarray:
             output = np.asarray(output)
-        output.setflags(write=False)
+        output.setflags(False)  # type: ignore[call-arg]  # write=False takes three times as long
         if not tracked or not state.recording:
             return wrap(output, None)
-        kind = output.dtype.kind
-        if kind != "f":
-            if kind == "c":
+        if output.dtype.kind != "f":
+            if output.dtype.kind == "c":
                 raise DtypeError(f"{self.name}: complex numbers go forward only; no gradient can be recorded")
             return wrap(output, None)
-        return wrap(output, self._record(operands, arrays, params, tracked, output, residuals, state.path))
+        if constants:
+            entries = [constant(entry) for entry in entries]
+        return wrap(output, self._record(entries, arrays, params, tracked, output, residuals, state.path))
 
     def _operand(self, operand: Any) -> Any:
         """A plain number for NumPy's scalars, which are weak; a locked copy of anything else."""
@@ -123,8 +141,8 @@ class Operation:
 
     def _record(
         self,
-        operands: Sequence[Any],
-        arrays: Sequence[Any],
+        inputs: list[Any],
+        arrays: list[Any],
         params: dict[str, Any],
         tracked: int,
         output: Array,
@@ -134,24 +152,28 @@ class Operation:
         kept = self._kept.get(tracked)
         if kept is None:
             kept = self._kept[tracked] = self.kept(tracked)
-        inputs: list[Any] = []
-        args: list[Any] = []
-        stamp = None
-        for position, array in enumerate(arrays):
-            entry = array
-            if array.__class__ is np.ndarray:
-                operand = operands[position]
-                tensor = operand if isinstance(operand, Tensor) else None
-                if tensor is None or tensor._node is None:
-                    entry = Constant(array, None if tensor is None else tensor._name)
-                else:
-                    entry = tensor._node
-                    if entry.primitive is None and position in kept:
-                        stamp = (stamp or 0) + entry.version
-            inputs.append(entry)
-            args.append(array if position in kept else entry)
-        data = output if -1 in kept else small(output)
+        args = inputs
+        data, stamp = None, None
+        if kept:
+            args = inputs.copy()
+            for position in kept:
+                if position < 0:
+                    data = output
+                    continue
+                args[position] = arrays[position]
+                entry = inputs[position]
+                if entry.__class__ is Node and entry.primitive is None:
+                    stamp = (stamp or 0) + entry.version
+        if data is None and output.size <= SMALL:
+            data = small(output)
         return make_node(self, params, tuple(inputs), tuple(args), data, residuals, output, path, stamp)
+
+
+def constant(entry: Any) -> Any:
+    """An entry of a node's `inputs`: an operand that no gradient flows to is remembered without its array."""
+    if isinstance(entry, Tensor):
+        return Constant(entry._data, entry._name)
+    return Constant(entry, None) if isinstance(entry, np.ndarray) else entry
 
 
 class Primitive(Operation):
@@ -210,10 +232,6 @@ class Primitive(Operation):
         """Whether some derivative reads the output."""
         return any(rule is not None and "out" in rule.reads for rule in self.rules)
 
-    def compute(self, arrays: Sequence[Any], params: dict[str, Any]) -> tuple[Any, Any]:
-        """(output, None)."""
-        return self.forward(*arrays, **params), None
-
     def in_kind(self, x: Any, *others: Any, **params: Any) -> Any:
         """This operation inside another's rule: an array for arrays, a Tensor where one operand is one."""
         if isinstance(x, Tensor) or any(isinstance(other, Tensor) for other in others):
@@ -234,35 +252,34 @@ class Primitive(Operation):
         wanted = [rule for i, rule in enumerate(self.rules) if rule is not None and tracked >> i & 1]
         return frozenset(i - 1 for i, name in enumerate(self.operands) if any(name in rule.reads for rule in wanted))
 
-    def cotangents(self, node: Node, g: Array) -> Sequence[Any]:
-        """See `Operation.cotangents`."""
-        return self._applied(node, g, node if node.data is None else node.data, node.args)
-
-    def recorded_cotangents(self, node: Node, g: Tensor) -> Sequence[Any]:
-        """The same as Tensors on the tape: the very same rules, on Tensors that alias what was saved."""
-        assert node.args is not None
-        out = wrap(node.data, node) if node.data is not None else node
-        args = [
-            wrap(arg, entry) if isinstance(entry, Node) and isinstance(arg, np.ndarray) else arg
-            for entry, arg in zip(node.inputs, node.args, strict=True)
+    def cotangents(self, node: Node, g: Any, out: Any, args: Sequence[Any]) -> list[Any]:
+        """See `Operation.cotangents`. The very same rules run on arrays and on Tensors."""
+        functions, inputs = self.functions, node.inputs
+        if node.params or self.variadic or len(args) > 2:
+            return self._cotangents_of_any_number(node, g, out, args)
+        # Most nodes: a call without a star takes half of the time.
+        if len(args) == 1:
+            (rule,), (x,) = functions, args
+            return [None if rule is None else rule(g, out, x)]
+        (first, second), (left, right), (x, y) = functions, inputs, args
+        return [
+            None if first is None or left.__class__ is not Node else first(g, out, x, y),
+            None if second is None or right.__class__ is not Node else second(g, out, x, y),
         ]
-        return self._applied(node, g, out, args)
 
-    def _applied(self, node: Node, g: Any, out: Any, args: Any) -> Sequence[Any]:
-        """What the rules give, one entry an operand; None where no gradient flows or none is asked for."""
-        params, functions, variadic = node.params, self.functions, self.variadic
-        results: list[Any] = []
-        for position, entry in enumerate(node.inputs):
-            function = functions[0 if variadic else position] if entry.__class__ is Node else None
-            if function is None:
-                results.append(None)
-            elif variadic:
-                results.append(function(g, out, *args, position=position, **params))
-            elif params:
-                results.append(function(g, out, *args, **params))
-            else:
-                results.append(function(g, out, *args))
-        return results
+    def _cotangents_of_any_number(self, node: Node, g: Any, out: Any, args: Sequence[Any]) -> list[Any]:
+        params, inputs = node.params, node.inputs
+        if self.variadic:
+            (variadic,) = self.functions
+            assert variadic is not None
+            return [
+                variadic(g, out, *args, position=position, **params) if entry.__class__ is Node else None
+                for position, entry in enumerate(inputs)
+            ]
+        return [
+            None if rule is None or entry.__class__ is not Node else rule(g, out, *args, **params)
+            for rule, entry in zip(self.functions, inputs, strict=True)
+        ]
 
 
 class Fused(Operation):
@@ -273,6 +290,8 @@ class Fused(Operation):
     backward: `backward(g, out, residuals, *arrays, **params) -> cotangents`, one an operand, fresh arrays (or None).
     reads: the names of the operands that `backward`, or the derivative of the definition, reads; "out" for the output.
     """
+
+    leaves_residuals = True
 
     def __init__(
         self,
@@ -314,23 +333,13 @@ class Fused(Operation):
         """Whether the kernel's backward reads the output."""
         return "out" in self.reads
 
-    def compute(self, arrays: Sequence[Any], params: dict[str, Any]) -> tuple[Any, Any]:
-        """(output, residuals)."""
-        output, residuals = self.forward(*arrays, **params)
-        for array in arrays_within(residuals):
-            if isinstance(array, np.ndarray):
-                array.setflags(write=False)
-        return output, residuals
-
     def kept(self, tracked: int) -> frozenset[int]:
         """See `Operation.kept`: the same, whichever operand wants a gradient."""
         return frozenset(i - 1 for i, name in enumerate(self.operands) if name in self.reads)
 
-    def cotangents(self, node: Node, g: Array) -> Sequence[Any]:
+    def cotangents(self, node: Node, g: Array, out: Any, args: Sequence[Any]) -> list[Any]:
         """See `Operation.cotangents`."""
-        assert node.args is not None
-        out = node.data if node.data is not None else node
-        return self.backward(g, out, node.residuals, *node.args, **node.params)
+        return list(self.backward(g, out, node.residuals, *args, **node.params))
 
     def replay(self, node: Node) -> tuple[Tensor, list[Tensor | None]]:
         """The definition run anew on aliases of the inputs: its output, and the aliases of those that have a gradient.

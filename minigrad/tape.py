@@ -122,6 +122,12 @@ class Node:
         return self.args is None
 
     @property
+    def saved(self) -> tuple[Any, tuple[Any, ...]]:
+        """(out, args), which the rules are called with: arrays, each as far as a rule reads it."""
+        assert self.args is not None
+        return self if self.data is None else self.data, self.args
+
+    @property
     def saved_bytes(self) -> int:
         """The bytes of the arrays kept for backward, parameters too, each counted once; 0 for a leaf."""
         if self.primitive is None or self.args is None:
@@ -195,8 +201,8 @@ def without_values(param: Any) -> Any:
 
 def topological_order(roots: Iterable[Node], stop: frozenset[Node] = frozenset()) -> list[Node]:
     """All nodes that `roots` were made from, inputs before outputs. Nodes in `stop` are in it, those behind not."""
-    waiting = list(roots)
-    seen = set(waiting)
+    order = list(dict.fromkeys(roots))
+    waiting, seen = list(order), set(order)
     while waiting:
         node = waiting.pop()
         if stop and node in stop:
@@ -204,5 +210,7 @@ def topological_order(roots: Iterable[Node], stop: frozenset[Node] = frozenset()
         for operand in node.inputs:
             if operand.__class__ is Node and operand not in seen:
                 seen.add(operand)
+                order.append(operand)
                 waiting.append(operand)
-    return sorted(seen, key=attrgetter("number"))
+    order.sort(key=attrgetter("number"))  # found in nearly the reverse order: a list sorts that faster than a set
+    return order

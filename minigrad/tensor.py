@@ -551,9 +551,12 @@ for ufunc, comparison in {
 operations.functions |= {np.shape: attrgetter("shape"), np.ndim: attrgetter("ndim")}
 
 
+blank = object.__new__
+
+
 def wrap(data: Array, node: Node | None) -> Tensor:
     """A Tensor around a locked array and the node that made it, without a copy."""
-    tensor = Tensor.__new__(Tensor)
+    tensor = blank(Tensor)
     tensor._data = data
     tensor._node = node
     tensor._name = None

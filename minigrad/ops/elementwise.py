@@ -161,14 +161,15 @@ def astype(x: TensorLike, dtype: npt.DTypeLike) -> Tensor:
     return _astype(x, dtype=target)
 
 
-operations.add = _add
-operations.subtract = _subtract
-operations.multiply = _multiply
-operations.divide = _divide
+# The bound methods: Python calls them at once, an object that has `__call__` only after a search.
+operations.add = _add.__call__
+operations.subtract = _subtract.__call__
+operations.multiply = _multiply.__call__
+operations.divide = _divide.__call__
 operations.power = power
-operations.negative = _negative
-operations.exp = _exp
-operations.log = _log
-operations.sqrt = _sqrt
-operations.tanh = _tanh
+operations.negative = _negative.__call__
+operations.exp = _exp.__call__
+operations.log = _log.__call__
+operations.sqrt = _sqrt.__call__
+operations.tanh = _tanh.__call__
 operations.astype = astype

@@ -18,7 +18,7 @@ from minigrad.tape import Array
 from minigrad.tensor import Axes, Tensor, TensorLike, operations
 
 _sum = Primitive(
-    "sum", lambda x, *, axis, keepdims, kept: np.sum(x, axis=axis, keepdims=keepdims), "sum of x over axis",
+    "sum", lambda x, *, axis, keepdims, kept: np.add.reduce(x, axis=axis, keepdims=keepdims), "sum of x over axis",
     Rule(lambda g, out, x, *, kept, **_: np.broadcast_to(g.reshape(kept), x.shape)),
     derived="keepdims kept",
 )  # fmt: skip
