@@ -117,7 +117,7 @@ class Operation:
                     array.setflags(write=False)
         if output.__class__ is not np.ndarray:
             output = np.asarray(output)
-        output.setflags(False)  # type: ignore[call-arg]  # write=False takes three times as long
+        output.setflags(False)  # write=False takes three times as long
         if not tracked or not state.recording:
             return wrap(output, None)
         if output.dtype.kind != "f":
