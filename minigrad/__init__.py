@@ -26,8 +26,9 @@ from minigrad.errors import (
     OutOfRangeError,
     ShapeError,
 )
+from minigrad.fused import Fused
 from minigrad.ops import *  # noqa: F403 - the public functions, under NumPy's names
-from minigrad.primitive import Fused, Primitive, Rule
+from minigrad.primitive import Primitive, Rule
 from minigrad.state import default_dtype, enable_grad, no_grad, unfused
 from minigrad.tape import Node
 from minigrad.tensor import Tensor

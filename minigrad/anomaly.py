@@ -14,7 +14,8 @@ import numpy as np
 
 from minigrad.diagnosis import Finding, backward_finding, forward_finding, seed_finding
 from minigrad.errors import AnomalyError, describe
-from minigrad.primitive import Fused, Operation
+from minigrad.fused import Fused
+from minigrad.operation import Operation
 from minigrad.state import current, setting
 from minigrad.tape import Array, Node
 from minigrad.tensor import Tensor, plain

@@ -4,16 +4,20 @@ The walk does, once, what rules never do: it sums a cotangent to its operand's s
 adds contributions where a value was used more than once, knowing which buffers are its own to add into.
 """
 
+import math
+import sys
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from minigrad.errors import DtypeError, GraphError, ShapeError, describe
-from minigrad.primitive import Fused, Primitive, alias_of
+from minigrad.fused import Fused
+from minigrad.primitive import Primitive, alias_of
+from minigrad.registry import operations
 from minigrad.state import current, setting
 from minigrad.tape import Array, Node, topological_order
-from minigrad.tensor import Tensor, TensorLike, operations, wrap
+from minigrad.tensor import Tensor, TensorLike, wrap
 
 
 class Step(NamedTuple):
@@ -83,7 +87,11 @@ def gradients(
                 call_hooks(node, cotangent)
             if node in wanted:
                 found[node] = cotangent
-    return [delivered(found.get(node), node) for node in nodes]
+    results: list[Tensor] = []
+    for position, node in enumerate(nodes):
+        cotangent = found.get(node) if node in nodes[position + 1 :] else found.pop(node, None)
+        results.append(delivered(cotangent, node))
+    return results
 
 
 def delivered(cotangent: Any, node: Node) -> Tensor:
@@ -92,7 +100,12 @@ def delivered(cotangent: Any, node: Node) -> Tensor:
         if cotangent._node is not None:
             return cotangent
         cotangent = cotangent._data
-    return wrap(own(np.zeros(node.shape, node.dtype) if cotangent is None else cotangent), None)
+    if cotangent is None:
+        cotangent = np.zeros(node.shape, node.dtype)
+    elif cotangent.base is not None or references(cotangent) > UNSHARED:
+        cotangent = np.array(cotangent)
+    cotangent.setflags(write=False)
+    return wrap(cotangent, None)
 
 
 def call_hooks(node: Node, cotangent: Any) -> None:
@@ -101,11 +114,23 @@ def call_hooks(node: Node, cotangent: Any) -> None:
         handle.call(cotangent if isinstance(cotangent, Tensor) else wrap(cotangent, None))
 
 
-def own(cotangent: Array) -> Array:
-    """A locked copy of a cotangent."""
-    copy = np.array(cotangent)
-    copy.setflags(write=False)
-    return copy
+def references(array: Array) -> float:
+    """How many references to an array there are, those of the two callers counted; infinite where nobody counts."""
+    return sys.getrefcount(array) if sys.implementation.name == "cpython" else math.inf
+
+
+def _references_to_a_new_array() -> float:
+    """What `delivered` sees of an array that only its caller holds: the same calls as there, on one."""
+
+    def callee(array: Any) -> float:
+        return references(array)
+
+    array = np.empty(1)
+    return callee(array)
+
+
+UNSHARED = _references_to_a_new_array()
+"""`references` to an array that nobody else holds. A rule may hand out one array twice, or keep it: that is copied."""
 
 
 def backward(output: Tensor, gradient: TensorLike | None, retain_graph: bool, create_graph: bool) -> None:
@@ -121,7 +146,8 @@ def backward(output: Tensor, gradient: TensorLike | None, retain_graph: bool, cr
                 found.append((node, cotangent))
             if release:
                 node.release()
-        for node, cotangent in found:
+        while found:
+            node, cotangent = found.pop()
             new = delivered(cotangent, node)
             node.grad = new if node.grad is None else added(node.grad, new, create_graph, "")
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from minigrad.primitive import Operation
+from minigrad.operation import Operation
 from minigrad.tape import Array, Node
 from minigrad.tensor import Tensor, plain
 

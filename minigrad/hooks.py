@@ -5,7 +5,7 @@ with a rule of its own changes one, and drawings, `check_grads` and higher deriv
 
 >>> import numpy as np
 >>> import minigrad as mg
->>> from minigrad.primitive import TABLE
+>>> from minigrad.operation import TABLE
 >>> clipped = mg.Primitive(
 ...     "clipped_gradient", lambda x, *, limit: x.view(), "x, its gradient within +-limit",
 ...     mg.Rule(lambda g, out, x, *, limit: np.minimum(np.maximum(g, -limit), limit)),

@@ -83,7 +83,7 @@ def same_bits(name: str, what: str, one: Array, other: Array) -> None:
         if same.all():
             return
         index = tuple(int(i) for i in np.argwhere(~same)[0])
-        where = f" (at {index}: {one[index]:.17g}, then {other[index]:.17g})"
+        where = f" (at {index}: {one[index]}, then {other[index]})"
     raise GradientCheckError(
         f"{name}: two runs with the same arguments gave different {what}{where}; "
         "draw random numbers outside of the function, and hand them in"

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 if TYPE_CHECKING:
-    from minigrad.primitive import Operation
+    from minigrad.operation import Operation
     from minigrad.tape import Node
     from minigrad.tensor import Tensor
 

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from minigrad.hooks import Handle, Hook, register
 
 if TYPE_CHECKING:
-    from minigrad.primitive import Operation
+    from minigrad.operation import Operation
     from minigrad.tensor import Tensor
 
 Array: TypeAlias = npt.NDArray[Any]

@@ -1,76 +1,26 @@
 """Tensor: an array that remembers how it was made.
 
-Its methods are declared here and call the registry `operations`, which ops/ and backprop.py fill, so that this
-module imports nothing that stands above it.
+What it is and what it converts to stands here; what only calls a function, as `x + y` and `x.sum()` do, in methods.py.
 """
 
 import operator
 from collections.abc import Callable, Iterator, Sequence
-from difflib import get_close_matches
 from functools import partial
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, TypeAlias, Union
+from typing import Any, TypeAlias, Union
 
 import numpy as np
 import numpy.typing as npt
 
 from minigrad.errors import DtypeError, GraphError, ShapeError, operation_error
 from minigrad.hooks import Handle, Hook, register
-from minigrad.state import Function, current
+from minigrad.methods import Methods
+from minigrad.registry import operations, unsupported
+from minigrad.state import current
 from minigrad.tape import Array, Node, Number
 
 TensorLike: TypeAlias = Union["Tensor", Array, Number, Sequence[Any]]
 Axes: TypeAlias = int | tuple[int, ...] | None
-
-
-class Operations:
-    """What a Tensor's methods call. Filled when `minigrad.ops` and `minigrad.backprop` are imported.
-
-    `ufuncs` and `functions` map NumPy's own functions to ours: they are how a Tensor answers NumPy's protocols.
-    """
-
-    if TYPE_CHECKING:
-        add: Callable[[TensorLike, TensorLike], "Tensor"]
-        subtract: Callable[[TensorLike, TensorLike], "Tensor"]
-        multiply: Callable[[TensorLike, TensorLike], "Tensor"]
-        divide: Callable[[TensorLike, TensorLike], "Tensor"]
-        power: Callable[[TensorLike, TensorLike], "Tensor"]
-        matmul: Callable[[TensorLike, TensorLike], "Tensor"]
-        negative: Callable[["Tensor"], "Tensor"]
-        abs: Callable[["Tensor"], "Tensor"]
-        exp: Callable[["Tensor"], "Tensor"]
-        log: Callable[["Tensor"], "Tensor"]
-        sqrt: Callable[["Tensor"], "Tensor"]
-        tanh: Callable[["Tensor"], "Tensor"]
-        relu: Callable[["Tensor"], "Tensor"]
-        sum: Callable[..., "Tensor"]
-        mean: Callable[..., "Tensor"]
-        max: Callable[..., "Tensor"]
-        reshape: Callable[["Tensor", int | tuple[int, ...]], "Tensor"]
-        transpose: Callable[["Tensor", tuple[int, ...] | None], "Tensor"]
-        swapaxes: Callable[["Tensor", int, int], "Tensor"]
-        getitem: Callable[["Tensor", Any], "Tensor"]
-        astype: Callable[["Tensor", npt.DTypeLike], "Tensor"]
-        backward: Callable[["Tensor", Any, bool, bool], None]
-
-    def __init__(self) -> None:
-        self.ufuncs: dict[Any, Callable[..., Any]] = {}
-        self.functions: dict[Any, Callable[..., Any]] = {}
-
-
-operations = Operations()
-
-
-def answers(*numpy_functions: Any) -> Callable[[Function], Function]:
-    """A decorator: the function below is what these NumPy functions do when they are called on a Tensor."""
-
-    def register(function: Function) -> Function:
-        for numpy_function in numpy_functions:
-            table = operations.ufuncs if isinstance(numpy_function, np.ufunc) else operations.functions
-            table[numpy_function] = function
-        return function
-
-    return register
 
 
 def as_array(data: Any, dtype: npt.DTypeLike | None = None) -> Array:
@@ -97,7 +47,7 @@ def holds_numpy(data: Any) -> bool:
     return hasattr(data, "dtype")
 
 
-class Tensor:
+class Tensor(Methods):
     """An array that remembers how it was made, so that derivatives can be taken through it.
 
     data: anything that `numpy.array` takes. It is copied: later writes to the array can't reach the tensor.
@@ -360,52 +310,7 @@ class Tensor:
             raise unsupported(function)
         return ours(*args, **kwargs)
 
-    # Operators
-
-    def __add__(self, other: TensorLike) -> "Tensor":
-        return operations.add(self, other)
-
-    def __radd__(self, other: TensorLike) -> "Tensor":
-        return operations.add(other, self)
-
-    def __sub__(self, other: TensorLike) -> "Tensor":
-        return operations.subtract(self, other)
-
-    def __rsub__(self, other: TensorLike) -> "Tensor":
-        return operations.subtract(other, self)
-
-    def __mul__(self, other: TensorLike) -> "Tensor":
-        return operations.multiply(self, other)
-
-    def __rmul__(self, other: TensorLike) -> "Tensor":
-        return operations.multiply(other, self)
-
-    def __truediv__(self, other: TensorLike) -> "Tensor":
-        return operations.divide(self, other)
-
-    def __rtruediv__(self, other: TensorLike) -> "Tensor":
-        return operations.divide(other, self)
-
-    def __pow__(self, other: TensorLike) -> "Tensor":
-        return operations.power(self, other)
-
-    def __rpow__(self, other: TensorLike) -> "Tensor":
-        return operations.power(other, self)
-
-    def __matmul__(self, other: TensorLike) -> "Tensor":
-        return operations.matmul(self, other)
-
-    def __rmatmul__(self, other: TensorLike) -> "Tensor":
-        return operations.matmul(other, self)
-
-    def __neg__(self) -> "Tensor":
-        return operations.negative(self)
-
-    def __pos__(self) -> "Tensor":
-        return self
-
-    def __abs__(self) -> "Tensor":
-        return operations.abs(self)
+    # Operators that change
 
     def __iadd__(self, other: TensorLike) -> "Tensor":
         return self._updated(operations.add, other)
@@ -437,13 +342,10 @@ class Tensor:
         self.data = operation(self, other)
         return self
 
-    def __getitem__(self, index: Any) -> "Tensor":
-        return operations.getitem(self, index)
-
     def __setitem__(self, index: Any, value: Any) -> None:
         raise TypeError("a tensor's elements can't be assigned; use mg.where(mask, new, t), or t.data = new on a leaf")
 
-    # Comparisons are plain boolean arrays: nothing flows through them
+    # Comparisons and positions are plain arrays: nothing flows through them
 
     def __eq__(self, other: object) -> Any:
         return compared(operator.eq, self, other)
@@ -463,69 +365,17 @@ class Tensor:
     def __ge__(self, other: TensorLike) -> Any:
         return compared(operator.ge, self, other)
 
-    # Methods, as an ndarray has them
+    def argmax(self, axis: int | None = None, keepdims: bool = False) -> Any:
+        """Where the largest element along `axis` is (None: in the tensor made flat), as `numpy.argmax`."""
+        return np.argmax(self._data, axis, keepdims=keepdims)
 
-    @property
-    def T(self) -> "Tensor":
-        """The tensor with its axes in reverse order."""
-        return operations.transpose(self, None)
+    def argmin(self, axis: int | None = None, keepdims: bool = False) -> Any:
+        """Where the smallest element along `axis` is (None: in the tensor made flat), as `numpy.argmin`."""
+        return np.argmin(self._data, axis, keepdims=keepdims)
 
-    def sum(self, axis: Axes = None, keepdims: bool = False) -> "Tensor":
-        """The sum over `axis`; see `mg.sum`."""
-        return operations.sum(self, axis, keepdims)
-
-    def mean(self, axis: Axes = None, keepdims: bool = False) -> "Tensor":
-        """The mean over `axis`; see `mg.mean`."""
-        return operations.mean(self, axis, keepdims)
-
-    def max(self, axis: Axes = None, keepdims: bool = False) -> "Tensor":
-        """The largest element over `axis`; see `mg.max`."""
-        return operations.max(self, axis, keepdims)
-
-    def reshape(self, *shape: int | tuple[int, ...]) -> "Tensor":
-        """The same elements in another shape; see `mg.reshape`."""
-        return operations.reshape(self, shape[0] if len(shape) == 1 else shape)  # type: ignore[arg-type]
-
-    def transpose(self, *axes: int | tuple[int, ...]) -> "Tensor":
-        """The axes in another order, reversed by default; see `mg.transpose`."""
-        order = axes[0] if len(axes) == 1 and isinstance(axes[0], tuple | list) else axes
-        return operations.transpose(self, order or None)  # type: ignore[arg-type]
-
-    def swapaxes(self, first: int, second: int) -> "Tensor":
-        """Two axes changed for each other; see `mg.swapaxes`."""
-        return operations.swapaxes(self, first, second)
-
-    def astype(self, dtype: npt.DTypeLike) -> "Tensor":
-        """The same values in another floating dtype; the gradient comes back in this one's."""
-        return operations.astype(self, dtype)
-
-    def exp(self) -> "Tensor":
-        """See `mg.exp`."""
-        return operations.exp(self)
-
-    def log(self) -> "Tensor":
-        """See `mg.log`."""
-        return operations.log(self)
-
-    def sqrt(self) -> "Tensor":
-        """See `mg.sqrt`."""
-        return operations.sqrt(self)
-
-    def tanh(self) -> "Tensor":
-        """See `mg.tanh`."""
-        return operations.tanh(self)
-
-    def relu(self) -> "Tensor":
-        """See `mg.relu`."""
-        return operations.relu(self)
-
-
-def unsupported(function: Any) -> TypeError:
-    """The error for a NumPy function that no operation answers: its name, and the nearest one that is answered."""
-    known = {answered.__name__ for answered in (*operations.ufuncs, *operations.functions)}
-    near = get_close_matches(function.__name__, sorted(known), n=1, cutoff=0.0)
-    instead = f"; the nearest that is: np.{near[0]}" if near else ""
-    return TypeError(f"np.{function.__name__} is not supported on a Tensor{instead}; on plain arrays use t.data")
+    def argsort(self, axis: int | None = -1) -> Any:
+        """The indices that bring the elements into rising order along `axis`, ties in theirs, as `mg.sort` does."""
+        return np.argsort(self._data, axis, kind="stable")
 
 
 def plain(value: Any) -> Any:

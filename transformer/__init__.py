@@ -8,7 +8,7 @@ from transformer.config import TransformerConfig
 from transformer.model import Transformer
 
 if TYPE_CHECKING:
-    from transformer.figure1 import figure1
+    from transformer.paper_figure import figure1
 
 
 def __getattr__(name: str) -> Any:
@@ -16,7 +16,7 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'transformer' has no attribute {name!r}")
     from importlib import import_module
 
-    globals()[name] = function = import_module("transformer.figure1").figure1
+    globals()[name] = function = import_module("transformer.paper_figure").figure1
     return function
 
 

@@ -13,7 +13,9 @@ from typing import Any
 from minigrad.formulas.mathml import mathml
 from minigrad.formulas.symbols import Symbol, explore, name
 from minigrad.formulas.text import text
-from minigrad.primitive import TABLE, Fused, Operation, Primitive, operand_names
+from minigrad.fused import Fused
+from minigrad.operation import TABLE, Operation, operand_names
+from minigrad.primitive import Primitive
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
-    from minigrad.primitive import Operation
+    from minigrad.operation import Operation
 
 OPERATORS: dict[str, str] = {
     "add": "+", "subtract": "-", "multiply": "*", "divide": "/", "power": "**", "matmul": "@",

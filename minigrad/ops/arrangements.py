@@ -12,7 +12,8 @@ from minigrad.ops.indexing import getitem
 from minigrad.ops.selections import take
 from minigrad.ops.shapes import broadcast_to, concatenate, expand_dims, reshape
 from minigrad.primitive import Primitive, Rule
-from minigrad.tensor import Axes, Tensor, TensorLike, answers
+from minigrad.registry import answers, operations
+from minigrad.tensor import Axes, Tensor, TensorLike
 
 _flip = Primitive(
     "flip", lambda x, *, axis: np.flip(x, axis), "x in reverse order along axis",
@@ -136,3 +137,6 @@ def _below(name: str, shape: tuple[int, ...], k: int) -> np.ndarray[Any, np.dtyp
     if len(shape) < 2:
         raise ShapeError(f"{located(name)}: {shape}: a matrix has two axes")
     return np.tri(shape[-2], shape[-1], k, dtype=bool)
+
+
+operations.repeat = repeat

@@ -1,4 +1,4 @@
-"""Writing into a kernel's own fresh buffers."""
+"""What kernels do to arrays of their own: writing into fresh buffers, and sums as matrix products."""
 
 from typing import Any
 
@@ -11,3 +11,13 @@ def add_into(buffer: Array, term: Any) -> Array:
     """buffer + term, in the buffer where their common dtype is its own; else a new array of that dtype."""
     fits = np.result_type(buffer, term) == buffer.dtype
     return np.asarray(np.add(buffer, term, out=buffer) if fits else buffer + term)
+
+
+def row_sums(x: Array) -> Array:
+    """The sums over the last axis, (..., n) -> (...), several times faster than a reduction."""
+    return np.asarray(x @ np.ones(x.shape[-1], x.dtype))
+
+
+def column_sums(x: Array) -> Array:
+    """The sums over the first axis of a matrix, (n, m) -> (m,), several times faster than a reduction."""
+    return np.asarray(np.ones(x.shape[0], x.dtype) @ x)

@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 
 from minigrad.errors import DtypeError
+from minigrad.operation import PYTHON_NUMBERS
 from minigrad.ops.axes import dtype_of
-from minigrad.primitive import PYTHON_NUMBERS, Primitive, Rule
-from minigrad.tensor import Tensor, TensorLike, answers, operations
+from minigrad.primitive import Primitive, Rule
+from minigrad.registry import answers, operations
+from minigrad.tensor import Tensor, TensorLike
 
 _abs = Primitive(
     "abs", np.abs, "|x|",
@@ -103,3 +105,4 @@ def _numpy_clip(
 
 operations.abs = _abs
 operations.relu = _relu
+operations.clip = clip

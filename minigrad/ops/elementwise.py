@@ -9,9 +9,11 @@ import numpy as np
 import numpy.typing as npt
 
 from minigrad.errors import DtypeError
-from minigrad.primitive import PYTHON_NUMBERS, Primitive, Rule
+from minigrad.operation import PYTHON_NUMBERS
+from minigrad.primitive import Primitive, Rule
+from minigrad.registry import answers, operations
 from minigrad.tape import Array
-from minigrad.tensor import Tensor, TensorLike, answers, operations
+from minigrad.tensor import Tensor, TensorLike
 
 _add = Primitive(
     "add", np.add, "x + y",
@@ -62,7 +64,7 @@ _power = Primitive(
     kinks="d/dx x**0 = 0 and d/dy 0**y = 0, everywhere",
 )  # fmt: skip
 _power_constant = Primitive(
-    "power_constant", _power_forward, "x ** c",
+    "power_constant", _power_forward, "x ** exponent",
     Rule(lambda g, out, x, *, exponent: g * exponent * x ** (exponent - 1) if exponent else 0 * g, "x"),
     kinks="d/dx x**0 = 0 everywhere",
 )  # fmt: skip

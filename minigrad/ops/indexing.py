@@ -6,8 +6,9 @@ from typing import Any
 import numpy as np
 
 from minigrad.primitive import Primitive, Rule
+from minigrad.registry import operations
 from minigrad.tape import Array
-from minigrad.tensor import Tensor, TensorLike, as_array, operations
+from minigrad.tensor import Tensor, TensorLike, as_array
 
 
 def _scatter_forward(x: Array, *, index: tuple[Any, ...], shape: tuple[int, ...]) -> Array:

@@ -6,7 +6,8 @@ from minigrad.errors import ShapeError
 from minigrad.ops.axes import located, shape_of
 from minigrad.ops.shapes import reshape
 from minigrad.primitive import Primitive, Rule
-from minigrad.tensor import Tensor, TensorLike, answers, operations
+from minigrad.registry import answers, operations
+from minigrad.tensor import Tensor, TensorLike
 
 _matmul = Primitive(
     "matmul", np.matmul, "x @ y",

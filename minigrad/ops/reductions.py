@@ -14,8 +14,9 @@ from minigrad.ops.elementwise import astype, divide
 from minigrad.ops.shapes import reshape, transpose
 from minigrad.ops.signatures import answers_in_order
 from minigrad.primitive import Primitive, Rule
+from minigrad.registry import operations
 from minigrad.tape import Array
-from minigrad.tensor import Axes, Tensor, TensorLike, operations
+from minigrad.tensor import Axes, Tensor, TensorLike
 
 _sum = Primitive(
     "sum", lambda x, *, axis, keepdims, kept: np.add.reduce(x, axis=axis, keepdims=keepdims), "sum of x over axis",
@@ -173,3 +174,5 @@ def prod(x: TensorLike, axis: Axes = None, keepdims: bool = False, dtype: npt.DT
 operations.sum = sum
 operations.mean = mean
 operations.max = max
+operations.min = min
+operations.prod = prod

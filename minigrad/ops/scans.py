@@ -10,6 +10,7 @@ from minigrad.ops.elementwise import astype
 from minigrad.ops.shapes import reshape, swapaxes
 from minigrad.ops.signatures import answers_in_order
 from minigrad.primitive import Primitive, Rule
+from minigrad.registry import operations
 from minigrad.tape import Array
 from minigrad.tensor import Tensor, TensorLike
 
@@ -77,3 +78,7 @@ def _along(name: str, x: TensorLike, axis: int | None, dtype: npt.DTypeLike | No
     if axis is None:
         x, axis = reshape(x, -1), 0
     return x, one_axis(name, shape_of(x), axis)
+
+
+operations.cumsum = cumsum
+operations.cumprod = cumprod

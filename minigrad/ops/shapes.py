@@ -8,7 +8,8 @@ import numpy as np
 from minigrad.errors import ShapeError
 from minigrad.ops.axes import all_axes, located, one_axis, shape_of
 from minigrad.primitive import Primitive, Rule
-from minigrad.tensor import Tensor, TensorLike, answers, operations
+from minigrad.registry import answers, operations
+from minigrad.tensor import Tensor, TensorLike
 
 _reshape = Primitive(
     "reshape", lambda x, *, shape: x.reshape(shape), "x in another shape",
@@ -108,3 +109,4 @@ def concatenate(parts: Sequence[TensorLike], axis: int = 0) -> Tensor:
 operations.reshape = reshape
 operations.transpose = transpose
 operations.swapaxes = swapaxes
+operations.squeeze = squeeze

@@ -5,8 +5,8 @@ from collections.abc import Callable
 from typing import Any
 
 from minigrad.errors import DtypeError
+from minigrad.registry import answers
 from minigrad.state import Function
-from minigrad.tensor import answers
 
 
 def answers_in_order(numpy_function: Any, order: str) -> Callable[[Function], Function]:

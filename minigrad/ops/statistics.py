@@ -11,6 +11,7 @@ from minigrad.ops.elementwise import power, subtract
 from minigrad.ops.reductions import max, mean, min, sum
 from minigrad.ops.signatures import answers_in_order
 from minigrad.primitive import Primitive, Rule
+from minigrad.registry import operations
 from minigrad.tape import Array
 from minigrad.tensor import Axes, Tensor, TensorLike
 
@@ -94,3 +95,7 @@ def norm(x: TensorLike, ord: Any = None, axis: Axes = None, keepdims: bool = Fal
     total = sum(where(zero, 0.0, power(where(zero, 1.0, size), ord)), axes, keepdims)
     none = total == 0
     return where(none, 0.0, power(where(none, 1.0, total), 1 / ord))
+
+
+operations.var = var
+operations.std = std

@@ -1,12 +1,14 @@
 """SGD, Adam and AdamW, on one flat array of all parameters.
 
-A step reads the gradients, computes new values for all parameters in one pass over cache-sized blocks, into a new
-array, and hands each parameter its slice through the one door by which parameters change.
+A step computes the new values of all parameters block by block, each block small enough for a core's cache, into a new
+flat array, and hands each parameter its slice through the one door by which parameters change. What the next step
+starts from is then flat already. A graph that still holds the old values keeps them: no array is written again.
 """
 
 import math
-from collections.abc import Callable, Iterable
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from itertools import groupby
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,6 +20,25 @@ BLOCK = 16384
 """Elements of a block: a few such arrays of float32 fit a core's cache."""
 
 Rate = float | Callable[[int], float]
+
+
+class Piece(NamedTuple):
+    """Elements `start` to `stop` of one parameter, by its position in the list."""
+
+    parameter: int
+    start: int
+    stop: int
+
+
+class Block(NamedTuple):
+    """A run of elements of the flat arrays that are updated together: whole small parameters, or part of a big one.
+
+    missed: in how many steps its parameters had no gradient.
+    """
+
+    where: slice
+    pieces: list[Piece]
+    missed: int
 
 
 class Optimizer:
@@ -45,11 +66,15 @@ class Optimizer:
         self.step_count = 0
         self.rate = 0.0
         self._dtype = dtypes.pop()
-        self._ends = np.cumsum([parameter.size for parameter in self.parameters]).tolist()
+        self._ends: list[int] = np.cumsum([parameter.size for parameter in self.parameters]).tolist()
         self._state = {name: np.zeros(self._ends[-1], self._dtype) for name in self.moments}
+        self._missed = [0] * len(self.parameters)
+        self._plan: tuple[list[int | None], list[Block]] = [], []
+        self._flat = np.empty(0, self._dtype)
+        self._handed_out: list[Array | None] = [None] * len(self.parameters)
 
-    def update(self, new: Array, old: Array, g: Array, moments: list[Array]) -> None:
-        """Write the new values of one block, and its moments. Subclasses define it."""
+    def update(self, new: Array, old: Array, g: Array, moments: Sequence[Array], count: int) -> None:
+        """Write the new values of one block, and its moments, in the `count`th step that it takes part in."""
         raise NotImplementedError
 
     def step(self) -> None:
@@ -62,40 +87,66 @@ class Optimizer:
             raise ValueError(f"the learning rate of step {self.step_count + 1} must be finite and not negative: {rate}")
         self.step_count += 1
         self.rate = rate
-        for start, end in self._runs():
-            first, last = self._position(start), self._position(end - 1)
-            together = self.parameters[first : last + 1]
-            old = np.concatenate([parameter.data.reshape(-1) for parameter in together])
-            g = np.concatenate(
-                [parameter.grad.data.reshape(-1) for parameter in together if parameter.grad is not None]
-            )
-            new = np.empty_like(old)
-            for low in range(0, end - start, BLOCK):
-                part = slice(low, min(low + BLOCK, end - start))
-                whole = slice(start + part.start, start + part.stop)
-                self.update(new[part], old[part], g[part], [self._state[name][whole] for name in self.moments])
-            new.setflags(write=False)
-            offset = 0
-            for parameter in together:
-                parameter._replace(new[offset : offset + parameter.size].reshape(parameter.shape))
-                offset += parameter.size
+        grads = [None if p.grad is None else p.grad.data.reshape(-1) for p in self.parameters]
+        self._missed = [missed + (g is None) for missed, g in zip(self._missed, grads, strict=True)]
+        old = self._values()
+        new = np.empty_like(old)
+        for where, pieces, missed in self._blocks([g is not None for g in grads]):
+            parts: list[Any] = [grads[position][start:stop] for position, start, stop in pieces]  # type: ignore[index]
+            g = parts[0] if len(parts) == 1 else np.concatenate(parts)
+            moments = [moment[where] for moment in self._state.values()]
+            self.update(new[where], old[where], g, moments, self.step_count - missed)
+        new.setflags(write=False)
+        self._hand_out(new, grads)
 
-    def _position(self, element: int) -> int:
-        """The parameter that holds the flat arrays' element."""
-        return int(np.searchsorted(self._ends, element, side="right"))
+    def _values(self) -> Array:
+        """All parameters' values, flat: the array of the last step if nobody else has changed a parameter since."""
+        arrays = [parameter.data for parameter in self.parameters]
+        if all(array is handed for array, handed in zip(arrays, self._handed_out, strict=True)):
+            return self._flat
+        return np.concatenate([array.reshape(-1) for array in arrays])
 
-    def _runs(self) -> list[tuple[int, int]]:
-        """The (start, end) of each longest run of parameters that have a gradient, in the flat arrays."""
-        runs: list[tuple[int, int]] = []
+    def _hand_out(self, new: Array, grads: Sequence[Array | None]) -> None:
+        """Give each parameter that had a gradient its slice."""
+        self._flat = new
         start = 0
-        for parameter, end in zip(self.parameters, self._ends, strict=True):
-            if parameter.grad is not None and end > start:
-                if runs and runs[-1][1] == start:
-                    runs[-1] = (runs[-1][0], end)
-                else:
-                    runs.append((start, end))
+        for position, (parameter, end) in enumerate(zip(self.parameters, self._ends, strict=True)):
+            if grads[position] is not None:
+                parameter._replace(new[start:end].reshape(parameter.shape))
+            self._handed_out[position] = None if grads[position] is None else parameter.data
             start = end
-        return runs
+
+    def _blocks(self, graded: Sequence[bool]) -> list[Block]:
+        """The blocks of one step. They stay the same while the same parameters have a gradient."""
+        key = [missed if has else None for missed, has in zip(self._missed, graded, strict=True)]
+        if key != self._plan[0]:
+            self._plan = key, self._cut(key)
+        return self._plan[1]
+
+    def _cut(self, key: Sequence[int | None]) -> list[Block]:
+        """Cut the flat arrays into blocks whose parameters have taken part in the same number of steps."""
+        blocks: list[Block] = []
+        for missed, run in groupby(range(len(key)), key=key.__getitem__):
+            if missed is not None:
+                blocks += self._cut_run(list(run), missed)
+        return blocks
+
+    def _cut_run(self, run: Sequence[int], missed: int) -> list[Block]:
+        starts = [0, *self._ends]
+        blocks: list[Block] = []
+        pieces: list[Piece] = []
+        begin = at = starts[run[0]]
+        for position in run:
+            size = starts[position + 1] - starts[position]
+            done = 0
+            while done < size:
+                taken = min(size - done, BLOCK - (at - begin))
+                pieces.append(Piece(position, done, done + taken))
+                done, at = done + taken, at + taken
+                if at - begin == BLOCK:
+                    blocks.append(Block(slice(begin, at), pieces, missed))
+                    pieces, begin = [], at
+        return [*blocks, Block(slice(begin, at), pieces, missed)] if pieces else blocks
 
     def zero_grad(self) -> None:
         """Forget all gradients."""
@@ -103,16 +154,18 @@ class Optimizer:
             parameter.grad = None
 
     def state_dict(self) -> dict[str, Array]:
-        """The count of steps and the moments, as arrays that a checkpoint can hold."""
-        return {"step": np.array(self.step_count, np.int64)} | {k: v.copy() for k, v in self._state.items()}
+        """The count of steps, in how many each parameter had no gradient, and the moments: what a checkpoint holds."""
+        counts = {"step": np.array(self.step_count, np.int64), "missed": np.array(self._missed, np.int64)}
+        return counts | {name: moment.copy() for name, moment in self._state.items()}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Go on where `state_dict` was taken. Raises CheckpointError for another optimiser's or model's state."""
-        expected = {"step": ()} | {name: moment.shape for name, moment in self._state.items()}
+        expected = {name: value.shape for name, value in self.state_dict().items()}
         found = {name: np.shape(value) for name, value in state.items()}
         if found != expected:
             raise CheckpointError(f"this optimiser state is another's: it holds {found}, not {expected}")
         self.step_count = int(state["step"])
+        self._missed = np.asarray(state["missed"]).tolist()
         for name in self._state:
             self._state[name] = np.array(state[name], self._dtype)
 
@@ -126,7 +179,7 @@ class SGD(Optimizer):
         super().__init__(parameters, lr)
         self.momentum = share_that_stays("momentum", momentum)
 
-    def update(self, new: Array, old: Array, g: Array, moments: list[Array]) -> None:
+    def update(self, new: Array, old: Array, g: Array, moments: Sequence[Array], count: int) -> None:
         """See the class."""
         (velocity,) = moments
         velocity *= self.momentum
@@ -151,7 +204,7 @@ class Adam(Optimizer):
         self.betas = share_that_stays("betas[0]", betas[0]), share_that_stays("betas[1]", betas[1])
         self.eps = eps
 
-    def update(self, new: Array, old: Array, g: Array, moments: list[Array]) -> None:
+    def update(self, new: Array, old: Array, g: Array, moments: Sequence[Array], count: int) -> None:
         """See the class."""
         mean, square = moments
         b1, b2 = self.betas
@@ -163,10 +216,11 @@ class Adam(Optimizer):
         square *= b2
         square += new
         np.sqrt(square, out=new)
-        new *= 1 / math.sqrt(1 - b2**self.step_count)
-        new += self.eps
+        # The corrections 1 - b**count, taken out of the quotient, so that it has one product less.
+        root = math.sqrt(1 - b2**count)
+        new += self.eps * root
         np.divide(mean, new, out=new)
-        new *= -self.rate / (1 - b1**self.step_count)
+        new *= -self.rate * root / (1 - b1**count)
         new += old
 
 
@@ -184,9 +238,9 @@ class AdamW(Adam):
         super().__init__(parameters, lr, betas, eps)
         self.weight_decay = weight_decay
 
-    def update(self, new: Array, old: Array, g: Array, moments: list[Array]) -> None:
+    def update(self, new: Array, old: Array, g: Array, moments: Sequence[Array], count: int) -> None:
         """See the class."""
-        super().update(new, old, g, moments)
+        super().update(new, old, g, moments, count)
         new -= self.rate * self.weight_decay * old
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from minigrad.primitive import TABLE
+from minigrad.operation import TABLE
 
 ROOT = Path(__file__).parents[2]
 READMES = ("README.md", "README.zh.md")

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 import minigrad as mg
-from minigrad.primitive import Fused
+from minigrad.fused import Fused
 from tests.minigrad.gallery import Entry, Function, both, entry, numbers
 
 

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 import minigrad as mg
-from minigrad.primitive import TABLE, alias_of
+from minigrad.operation import TABLE
+from minigrad.primitive import alias_of
 from tests.minigrad.case import Case, apart, case, elementwise, masks, reduction, seeds, some_of
 from tests.minigrad.operations_on_axes import CASES_ON_AXES
 from tests.minigrad.strategies import Shape, axes, axis, broadcastable, shapes

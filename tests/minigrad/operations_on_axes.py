@@ -3,7 +3,7 @@
 from hypothesis import strategies as st
 
 import minigrad as mg
-from minigrad.primitive import TABLE
+from minigrad.operation import TABLE
 from tests.minigrad.case import Case, case, masks, reduction, some_of
 from tests.minigrad.strategies import axes, axis, shapes
 

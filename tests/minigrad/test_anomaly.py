@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 
 import minigrad as mg
-from minigrad.primitive import TABLE
+from minigrad.operation import TABLE
 from minigrad.state import current
 from tests.minigrad.case import seeds
 from tests.minigrad.operations import CASES

@@ -6,7 +6,8 @@ import pytest
 import minigrad as mg
 from minigrad import promises
 from minigrad.errors import DtypeError, GradientCheckError, GraphError
-from minigrad.primitive import TABLE, Primitive, Rule
+from minigrad.operation import TABLE
+from minigrad.primitive import Primitive, Rule
 
 
 @pytest.fixture
@@ -206,6 +207,28 @@ def test_a_function_that_is_not_deterministic_is_an_error_that_says_so():
         match=r"^add: two runs .* gave different values \(at \(0,\): .*, then .*draw random numbers",
     ):
         mg.check_grads(lambda x: mg.exp(x) + noise(), [np.ones(2)])
+
+
+def test_padding_is_no_part_of_a_number_and_a_difference_beyond_doubles_is_seen_and_shown():
+    one = np.array([[1.0, -0.0, np.nan]], np.longdouble)
+    other = one.copy()
+    if one.itemsize > 10:  # x86's: 80 bits, and bytes that mean nothing
+        other.view(np.uint8).reshape(-1, one.itemsize)[:, 10:] ^= 0xFF
+        assert one.tobytes() != other.tobytes()
+    promises.same_bits("exp", "values", one, other)
+    promises.same_bits("exp", "values", one[0, 0], other[0, 0])
+    promises.same_bits("exp", "values", one[:, :0], other[:, :0])
+    for index, changed in (((0, 0), np.nextafter(one[0, 0], 2)), ((0, 1), 0.0), ((0, 2), 1.0)):
+        different = other.copy()
+        different[index] = changed
+        with pytest.raises(GradientCheckError) as raised:
+            promises.same_bits("exp", "values", one, different)
+        assert f"(at {index}: {one[index]}, then {different[index]})" in str(raised.value)
+        assert str(one[index]) != str(different[index])
+    with pytest.raises(GradientCheckError, match=r"^exp: two runs .* different values \(at \(\): 1.0, then 2.0\)"):
+        promises.same_bits("exp", "values", np.array(1.0), np.array(2.0))
+    with pytest.raises(GradientCheckError, match=r"^exp: two runs .* different values; draw"):
+        promises.same_bits("exp", "values", one, one[0])
 
 
 def test_a_derivative_that_is_not_deterministic_is_too():

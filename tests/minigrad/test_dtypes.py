@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import minigrad as mg
-from minigrad.primitive import PYTHON_NUMBERS
+from minigrad.operation import PYTHON_NUMBERS
 
 
 def x32():

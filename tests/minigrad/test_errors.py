@@ -151,7 +151,7 @@ def test_an_error_in_a_backward_pass_has_a_note_of_where():
         raise ZeroDivisionError("in the rule")
 
     bad = mg.Primitive("bad", np.square, "", mg.Rule(rule))
-    from minigrad.primitive import TABLE
+    from minigrad.operation import TABLE
 
     del TABLE["bad"]
     loss = Outer()(ones(2, 3)).sum()

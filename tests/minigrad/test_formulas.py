@@ -11,7 +11,9 @@ import minigrad as mg
 from minigrad.formulas import Symbol, mathml, rows, text
 from minigrad.formulas.rows import derivative_text, of_rules, parsed, source_of
 from minigrad.formulas.symbols import explore, name
-from minigrad.primitive import TABLE, Fused, Primitive
+from minigrad.fused import Fused
+from minigrad.operation import TABLE
+from minigrad.primitive import Primitive
 from minigrad.tape import topological_order
 from tests.minigrad.case import seeds
 from tests.minigrad.operations import CASES

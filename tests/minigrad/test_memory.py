@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import minigrad as mg
-from minigrad.primitive import TABLE
+from minigrad.operation import TABLE
 from minigrad.tape import SMALL, topological_order
 from tests.minigrad.strategies import numbers
 

@@ -1,11 +1,18 @@
 """The door by which an operation gets onto the tape, used from outside as the engine uses it."""
 
+import math
+
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import minigrad as mg
-from minigrad.primitive import TABLE, Fused, Operation, Primitive, Rule
-from tests.minigrad.strategies import leaf, numbers
+from minigrad.fused import Fused
+from minigrad.operation import TABLE, Operation
+from minigrad.primitive import Primitive, Rule
+from tests.minigrad.case import seeds
+from tests.minigrad.strategies import broadcastable, leaf, numbers
 
 
 @pytest.fixture(autouse=True)
@@ -63,6 +70,49 @@ def test_an_operand_with_a_rule_of_none_gets_no_gradient_and_does_not_stop_the_o
     assert not condition.data.any()
 
 
+def product_of_the_others(g, out, *parts, position):
+    return math.prod((part for i, part in enumerate(parts) if i != position), start=g)
+
+
+def variadic(name, rule, reads):
+    """The product of all operands, with this rule; not in the table."""
+    row = Primitive(name, lambda *parts: math.prod(parts), "x * y * ...", Rule(rule, reads), variadic=True)
+    del TABLE[name]
+    return row
+
+
+@given(st.integers(1, 4).flatmap(lambda count: broadcastable(count, max_dims=3)), st.data(), seeds)
+def test_a_variadic_rule_that_reads_has_the_constants_behind_the_last_tracked_operand_too(shapes, data, seed):
+    operands = [numbers(shape, seed + i) for i, shape in enumerate(shapes)] + data.draw(st.sampled_from(([], [1.5])))
+    tracked = data.draw(st.sets(st.integers(0, len(shapes) - 1), min_size=1).map(sorted))
+    product = variadic("product", product_of_the_others, "parts")
+
+    def of_tracked(*live):
+        given = dict(zip(tracked, live, strict=True))
+        return product(*(given.get(i, operand) for i, operand in enumerate(operands)))
+
+    mg.check_grads(of_tracked, [operands[i] for i in tracked], order=2, entries=3, seed=seed)
+
+
+def test_a_variadic_row_keeps_all_operands_for_calls_with_more_after_one_with_fewer():
+    product = variadic("product", product_of_the_others, "parts")
+    x = leaf(numbers((3,), 0))
+    for count in (0, 2, 1):
+        constants = [numbers((3,), i + 1) for i in range(count)]
+        (gradient,) = mg.gradients(product(x, *constants), [x], np.ones(3))
+        np.testing.assert_allclose(gradient.data, math.prod(constants, start=np.ones(3)))
+
+
+def test_a_variadic_rule_may_read_the_output_and_what_it_does_not_read_is_not_kept():
+    product = variadic("product", lambda g, out, *parts, position: g * out / parts[position], "out parts")
+    x, y = leaf(numbers((3, 7), 0, 0.5)), leaf(numbers((7,), 1, 0.5))
+    mg.check_grads(product, [x, y], order=2)
+    of_output = variadic("of_output", lambda g, out, *parts, position: g * out, "out")
+    assert of_output.kept(0b01, 3) == {-1}
+    assert product.kept(0b01, 3) == {-1, 0, 1, 2}
+    assert variadic("of_none", lambda g, out, *parts, position: g, "").kept(0b01, 3) == set()
+
+
 def test_a_definition_that_depends_on_nothing_has_gradient_zero():
     constant = Fused(
         "constant", lambda x: mg.Tensor([1.0]), lambda x: (np.ones(1), None), lambda g, out, r, x: (None,), "1", ""
@@ -98,7 +148,7 @@ def test_an_operation_is_one_of_the_two_kinds():
     bare = Operation("bare", "", "", True)
     for call in (
         lambda: bare.reads_output,
-        lambda: bare.kept(1),
+        lambda: bare.kept(1, 1),
         lambda: bare.cotangents(None, None, None, ()),
     ):
         with pytest.raises(NotImplementedError):

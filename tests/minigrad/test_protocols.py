@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import minigrad as mg
-from minigrad.tensor import operations
+from minigrad.registry import operations
 from tests.minigrad.strategies import numbers
 
 UFUNCS = {

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from numpy import inf, nan
 
 import minigrad as mg
-from minigrad.primitive import TABLE
+from minigrad.operation import TABLE
 from tests.minigrad.operations import CASES, seeds
 from tests.minigrad.strategies import leaf
 

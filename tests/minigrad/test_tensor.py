@@ -203,34 +203,6 @@ def test_a_tensor_has_the_attributes_of_its_array():
         t.foo = 1
 
 
-METHODS = {
-    "sum": lambda t: t.sum(0), "mean": lambda t: t.mean(axis=-1, keepdims=True), "max": lambda t: t.max((0, 1)),
-    "reshape": lambda t: t.reshape(3, -1), "reshape of a tuple": lambda t: t.reshape((6,)),
-    "reshape of a NumPy integer": lambda t: t.reshape(np.int64(6)), "transpose": lambda t: t.transpose(),
-    "transpose of axes": lambda t: t.transpose(-1, 0), "transpose of a tuple": lambda t: t.transpose((1, 0)),
-    "transpose of NumPy integers": lambda t: t.transpose(*np.array([1, 0])),
-    "swapaxes": lambda t: t.swapaxes(0, -1), "astype": lambda t: t.astype(np.float32),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("name", METHODS)
-def test_a_method_does_what_the_arrays_does(name):
-    t = mg.Tensor(numbers((2, 3), 0), requires_grad=True)
-    expected = METHODS[name](t.data)
-    found = METHODS[name](t)
-    assert isinstance(found, mg.Tensor)
-    assert found.dtype == expected.dtype
-    np.testing.assert_allclose(found.data, expected, rtol=1e-15)
-
-
-def test_methods_of_one_operand_are_the_functions():
-    t = mg.Tensor(numbers((2, 3), 0, 0.5))
-    for name in ("exp", "log", "sqrt", "tanh", "relu"):
-        np.testing.assert_array_equal(getattr(t, name)().data, getattr(mg, name)(t).data)
-    np.testing.assert_array_equal(abs(-t).data, t.data)
-    assert +t is t
-
-
 def test_detach_has_the_values_and_no_history(x):
     d = (x * 2.0).detach()
     assert not d.requires_grad

@@ -18,8 +18,12 @@ BELOW = {
     "minigrad.hooks",
     "minigrad.state",
     "minigrad.tape",
+    "minigrad.registry",
+    "minigrad.methods",
     "minigrad.tensor",
+    "minigrad.operation",
     "minigrad.primitive",
+    "minigrad.fused",
     "minigrad.backprop",
 }
 
@@ -92,6 +96,8 @@ def test_errors_and_state_stand_on_nothing_hooks_on_errors_and_tape_on_these():
     assert depends_on("minigrad.state") == set()
     assert depends_on("minigrad.hooks") <= {"minigrad.errors"}
     assert depends_on("minigrad.tape") <= {"minigrad.errors", "minigrad.hooks"}
+    assert depends_on("minigrad.registry") <= {"minigrad.state"}
+    assert depends_on("minigrad.methods") <= {"minigrad.registry"}
 
 
 @pytest.mark.parametrize("name", sorted(name for name in MODULES if not name.startswith("minigrad")))

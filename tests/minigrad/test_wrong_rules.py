@@ -9,7 +9,9 @@ import pytest
 import minigrad as mg
 import tests.minigrad.gallery_of_layers  # noqa: F401 - puts its entries into the gallery
 from minigrad.errors import GradientCheckError, MinigradError
-from minigrad.primitive import TABLE, Fused, Primitive, Rule
+from minigrad.fused import Fused
+from minigrad.operation import TABLE
+from minigrad.primitive import Primitive, Rule
 from tests.minigrad.gallery import GALLERY, numbers
 
 

@@ -79,9 +79,9 @@ def test_fifty_steps_down_a_loss(name):
     assert_close(mine, theirs)
 
 
-@pytest.mark.parametrize("name", ["SGD", "SGD with momentum"])
+@pytest.mark.parametrize("name", OPTIMIZERS)
 def test_a_parameter_without_a_gradient_stays(name):
-    """torch counts Adam's steps a parameter, minigrad an optimiser: with SGD there is nothing to count."""
+    """It keeps its moments, and its count of steps, too."""
     rng, mine, theirs = starts(2)
     (make_mine, make_theirs) = OPTIMIZERS[name]
     ours, torchs = make_mine(mine), make_theirs(theirs)

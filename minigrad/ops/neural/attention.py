@@ -7,12 +7,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from minigrad.errors import operation_error
+from minigrad.fused import Fused
 from minigrad.ops.axes import as_mask, shape_of
+from minigrad.ops.buffers import row_sums
 from minigrad.ops.choices import where
-from minigrad.ops.neural.softmax import largest, softmax
+from minigrad.ops.neural.softmax import largest, near_zero, softmax
 from minigrad.ops.products import matmul
 from minigrad.ops.shapes import broadcast_to, swapaxes
-from minigrad.primitive import Fused
 from minigrad.state import current
 from minigrad.tape import Array
 from minigrad.tensor import Tensor, TensorLike
@@ -46,7 +47,7 @@ def _definition(query: Tensor, key: Tensor, value: Tensor, *, mask: Array | None
 
 
 def _shown(content: Tensor, mask: Array, other: int) -> Tensor:
-    """`_visible` on Tensors: with 0 in rows that take no part."""
+    """`_visible` on Tensors."""
     live = _live(mask, content.shape, other)
     return content if live.all() else where(live, content, 0.0)
 
@@ -67,38 +68,75 @@ def _live(mask: Array, content: Sequence[int], other: int) -> Array:
     return np.expand_dims(np.any(rows, axis=shared, keepdims=True), -1)
 
 
-def _visible(content: Array, mask: Array | None, other: int = -2) -> Array:
-    """Keys or values with 0 for what no query may see; with `other` -1, queries with 0 for those that see nothing."""
-    if mask is None:
-        return content
-    live = _live(mask, content.shape, other)
-    return content if live.all() else np.where(live, content, np.zeros((), content.dtype))
+class _Kept(NamedTuple):
+    """What the forward kernel leaves to the backward one. live_*: rows that take part, None where all do."""
+
+    pattern: Array
+    live_query: Array | None
+    live_key: Array | None
+    live_value: Array | None
 
 
-def _forward(query: Array, key: Array, value: Array, *, mask: Array | None) -> tuple[Array, Array]:
-    pattern = (_visible(query, mask, -1) * (1 / math.sqrt(query.shape[-1]))) @ _visible(key, mask).swapaxes(-1, -2)
-    if mask is not None:
-        shape = np.broadcast_shapes(mask.shape, pattern.shape)
-        if pattern.shape != shape:
-            pattern = np.broadcast_to(pattern, shape).copy()
-        np.copyto(pattern, -np.inf, where=~mask)
-    pattern -= largest(pattern, -1, None)
-    np.exp(pattern, out=pattern)
-    total = pattern.sum(axis=-1, keepdims=True)
-    pattern /= total + (total == 0)
-    return pattern @ _visible(value, mask), pattern
+def _rows_alive(query: Array, key: Array, value: Array, mask: Array | None) -> list[Array | None]:
+    """`_live` of query, key and value, None where all rows take part, as is usual."""
+    if mask is None or (mask.ndim > 1 and mask.any(-1).all() and mask.any(-2).all()):
+        return [None, None, None]
+    each = [_live(mask, content.shape, axis) for content, axis in ((query, -1), (key, -2), (value, -2))]
+    return [None if live.all() else live for live in each]
+
+
+def _visible(content: Array, live: Array | None) -> Array:
+    """Keys or values with 0 for what no query may see; queries with 0 for those that see nothing."""
+    return content if live is None else np.where(live, content, np.zeros((), content.dtype))
+
+
+def _forward(query: Array, key: Array, value: Array, *, mask: Array | None) -> tuple[Array, _Kept]:
+    alive = _rows_alive(query, key, value, mask)
+    query, key, value = (_visible(*pair) for pair in zip((query, key, value), alive, strict=True))
+    pattern = _pattern((query * (1 / math.sqrt(query.shape[-1]))) @ key.swapaxes(-1, -2), mask)
+    return _product(pattern, value, query), _Kept(pattern, *alive)
+
+
+def _pattern(scores: Array, mask: Array | None) -> Array:
+    """softmax(scores, where=mask) over the last axis, in the buffer of `scores` where it has the whole shape."""
+    if mask is not None and scores.shape != (shape := np.broadcast_shapes(mask.shape, scores.shape)):
+        scores = np.broadcast_to(scores, shape).copy()
+    if mask is not None and mask.all():
+        mask = None
+    if near_zero(scores):
+        np.exp(scores, out=scores)
+        if mask is not None:
+            scores *= mask.astype(scores.dtype)  # a product takes a tenth of the time of a masked write
+    else:
+        if mask is not None:
+            np.copyto(scores, -np.inf, where=~mask)
+        scores -= largest(scores, -1, None)
+        np.exp(scores, out=scores)
+    total = row_sums(scores)
+    scores /= (total + (total == 0))[..., None]
+    return scores
+
+
+def _product(left: Array, right: Array, template: Array) -> Array:
+    """left @ right, its axes laid out in memory as the template's: heads that were split off can be merged uncopied."""
+    shape = (*np.broadcast_shapes(left.shape[:-2], right.shape[:-2]), left.shape[-2], right.shape[-1])
+    dtype = np.result_type(left, right)
+    return np.asarray(np.matmul(left, right, out=np.empty_like(template, dtype) if shape == template.shape else None))
 
 
 def _backward(
-    g: Array, out: Array, pattern: Array, query: Array, key: Array, value: Array, *, mask: Array | None
+    g: Array, out: Array, kept: _Kept, query: Array, key: Array, value: Array, *, mask: Array | None
 ) -> tuple[Array, Array, Array]:
     """dV = P^T g; dP = g V^T; dS = P * (dP - rowsum(dP * P)); dQ = dS K / sqrt(D_h); dK = dS^T Q / sqrt(D_h)."""
-    dvalue = pattern.swapaxes(-1, -2) @ g
-    dscores = g @ _visible(value, mask).swapaxes(-1, -2)
+    pattern = kept.pattern
+    dvalue = _product(pattern.swapaxes(-1, -2), g, value)
+    dscores = g @ _visible(value, kept.live_value).swapaxes(-1, -2)
     dscores -= np.einsum("...i,...i->...", dscores, pattern)[..., None]
     dscores *= pattern
     dscores *= 1 / math.sqrt(query.shape[-1])
-    return dscores @ _visible(key, mask), dscores.swapaxes(-1, -2) @ _visible(query, mask, -1), dvalue
+    dquery = _product(dscores, _visible(key, kept.live_key), query)
+    dkey = _product(dscores.swapaxes(-1, -2), _visible(query, kept.live_query), key)
+    return dquery, dkey, dvalue
 
 
 _attention = Fused(

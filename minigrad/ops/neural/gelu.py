@@ -5,11 +5,11 @@ from typing import Any
 import numpy as np
 
 from minigrad.errors import ShapeError
+from minigrad.fused import Fused
 from minigrad.ops.activations import erf
 from minigrad.ops.axes import located
 from minigrad.ops.elementwise import tanh
 from minigrad.ops.error_function import normal_cdf
-from minigrad.primitive import Fused
 from minigrad.tape import Array
 from minigrad.tensor import Tensor, TensorLike
 

@@ -1,19 +1,21 @@
 """The affine map x @ W + b, and dropout: the two that surround every layer."""
 
+import math
+
 import numpy as np
 
 from minigrad.errors import ShapeError
+from minigrad.fused import Fused
 from minigrad.ops.axes import as_mask, located, shape_of
-from minigrad.ops.buffers import add_into
+from minigrad.ops.buffers import add_into, column_sums
 from minigrad.ops.products import matmul
-from minigrad.primitive import Fused
 from minigrad.tape import Array
 from minigrad.tensor import Tensor, TensorLike
 
 
 def _rows(x: Array) -> Array:
     """x as a matrix: all axes but the last made one."""
-    return x.reshape(int(np.prod(x.shape[:-1])), x.shape[-1])
+    return x if x.ndim == 2 else x.reshape(math.prod(x.shape[:-1]), x.shape[-1])
 
 
 def _linear_definition(x: Tensor, weight: Tensor, *bias: Tensor) -> Tensor:
@@ -34,7 +36,7 @@ def _linear_backward(
     rows = _rows(g)
     dx = (rows @ weight.T).reshape(x.shape)
     dweight = _rows(x).T @ rows
-    return (dx, dweight, rows.sum(axis=0)) if bias else (dx, dweight)
+    return (dx, dweight, column_sums(rows)) if bias else (dx, dweight)
 
 
 _linear = Fused(

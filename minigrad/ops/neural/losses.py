@@ -5,10 +5,10 @@ from typing import Any, Literal
 import numpy as np
 
 from minigrad.errors import DtypeError, OutOfRangeError, ShapeError
+from minigrad.fused import Fused
 from minigrad.ops.axes import located, shape_of
 from minigrad.ops.choices import where
 from minigrad.ops.neural.softmax import largest, log_softmax
-from minigrad.primitive import Fused
 from minigrad.tape import Array
 from minigrad.tensor import Tensor, TensorLike, as_array
 

@@ -5,10 +5,10 @@ from typing import Any
 import numpy as np
 
 from minigrad.errors import ShapeError
+from minigrad.fused import Fused
 from minigrad.ops.axes import located, shape_of
-from minigrad.ops.buffers import add_into
+from minigrad.ops.buffers import add_into, column_sums
 from minigrad.ops.elementwise import add, multiply, sqrt
-from minigrad.primitive import Fused
 from minigrad.tape import Array
 from minigrad.tensor import Tensor, TensorLike
 
@@ -41,13 +41,12 @@ def _backward(
     """dx = rate * (h - mean(h) - normal * mean(h * normal)), h = g * gain: it is orthogonal to 1 and to normal."""
     normal, rate = residuals
     width = x.shape[-1]
-    rows, normal_rows = g.reshape(-1, width), normal.reshape(-1, width)
-    dgain = np.einsum("ij,ij->j", rows, normal_rows)
-    dbias = rows.sum(axis=0)
+    share = np.broadcast_to(np.asarray(gain, normal.dtype) / width, width)
+    product = g * normal
+    dgain, dbias = column_sums(product.reshape(-1, width)), column_sums(g.reshape(-1, width))
     dx = g * gain
-    along = np.einsum("...i,...i->...", dx, normal)[..., None] / width
-    dx -= _mean(dx)
-    dx -= normal * along
+    dx -= (g @ share)[..., None]  # mean(h)
+    dx -= np.multiply(normal, (product @ share)[..., None], out=product)  # normal * mean(h * normal)
     dx *= rate
     return dx, dgain, dbias
 

@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import minigrad as mg
-from minigrad.primitive import TABLE, Fused
+from minigrad.fused import Fused
+from minigrad.operation import TABLE
 from minigrad.tape import topological_order
 from tests.minigrad.operations import CASES, seeds
 from tests.minigrad.ops.kernels import PLAIN, assert_all_paths_agree

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import minigrad as mg
-from minigrad.primitive import TABLE
+from minigrad.operation import TABLE
 from tests.minigrad.strategies import leaf
 
 

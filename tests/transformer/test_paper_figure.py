@@ -1,4 +1,6 @@
 import re
+import subprocess
+import sys
 from importlib import import_module
 from xml.etree import ElementTree
 
@@ -82,7 +84,7 @@ def test_a_pre_norm_model_has_its_own_figure() -> None:
 
 def test_residuals_run_outside_and_every_arrow_is_one_of_the_trace(monkeypatch: pytest.MonkeyPatch) -> None:
     seen = []
-    module = import_module("transformer.figure1")  # not `transformer.figure1`: that is the function
+    module = import_module("transformer.paper_figure")
     monkeypatch.setattr(module, "fold", lambda blocks: seen.append(fold(blocks)) or seen[-1])
     root = parsed(figure1(small_model()))
     titles = [element.text or "" for element in root.iter(f"{SVG}title")]
@@ -123,3 +125,8 @@ def test_colours_have_contrast() -> None:
         assert min(contrast(line, layout.PANEL.fill), contrast(line, "#FFFFFF")) >= 3
     assert contrast(layout.MEMORY, "#FFFFFF") >= 4.5
     assert contrast(layout.MEMORY, layout.PANEL.fill) >= 4.5
+
+
+def test_the_package_has_the_function_however_its_module_was_imported():
+    code = "import transformer.paper_figure; from transformer import figure1; assert callable(figure1)"
+    subprocess.run([sys.executable, "-c", code], check=True)
