@@ -29,7 +29,7 @@ from minigrad.errors import (
 from minigrad.fused import Fused
 from minigrad.ops import *  # noqa: F403 - the public functions, under NumPy's names
 from minigrad.primitive import Primitive, Rule
-from minigrad.state import default_dtype, enable_grad, no_grad, unfused
+from minigrad.state import default_dtype, enable_grad, fusing, no_grad, unfused
 from minigrad.tape import Node
 from minigrad.tensor import Tensor
 from minigrad.transforms import grad, hessian, hvp, jacobian, jvp, value_and_grad, vjp
@@ -57,6 +57,7 @@ __all__ = [
     *ops.__all__,
     "AnomalyError", "CheckpointError", "Drawing", "DrawingError", "DtypeError", "Fused", "GradientCheckError",
     "GraphError", "MinigradError", "ModuleError", "Node", "OutOfRangeError", "Primitive", "Rule", "ShapeError", "Step",
-    "Tensor", "check_grads", "default_dtype", "detect_anomaly", "draw", "enable_grad", "grad", "gradients", "hessian",
-    "hvp", "jacobian", "jvp", "load", "nn", "no_grad", "optim", "save", "unfused", "value_and_grad", "vjp", "walk",
+    "Tensor", "check_grads", "default_dtype", "detect_anomaly", "draw", "enable_grad", "fusing", "grad", "gradients",
+    "hessian", "hvp", "jacobian", "jvp", "load", "nn", "no_grad", "optim", "save", "unfused", "value_and_grad", "vjp",
+    "walk",
 ]  # fmt: skip

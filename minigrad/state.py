@@ -164,6 +164,11 @@ def unfused() -> setting:
     return setting(unfused=True)
 
 
+def fusing() -> bool:
+    """Whether fused operations run their kernels, as they do outside `unfused`."""
+    return not current().unfused
+
+
 def default_dtype(dtype: npt.DTypeLike) -> setting:
     """What Python floats become inside, float32 or float64.
 

@@ -23,9 +23,10 @@ _WATCH: ContextVar[Watch | None] = ContextVar("watch", default=None)
 def capture(model: mg.nn.Module) -> Iterator[dict[str, mg.Tensor]]:
     """Collect every named activation that `model` makes: {"encoder.layers.0.self_attention.pattern": Tensor, ...}.
 
-    Attention runs its definition meanwhile, step by step, so that scores and pattern are the tensors that made the
-    output, and have gradients too: `mg.gradients(loss, [seen[name]])`. What is made again (a second call, the steps of
-    `generate`) has "#2" and so on at the end of the module's path; a new outermost call replaces what it makes anew.
+    Modules run in parts meanwhile, and attention its definition, step by step, so that scores and pattern are the
+    tensors that made the output, and have gradients too: `mg.gradients(loss, [seen[name]])`. What is made again (a
+    second call, the steps of `generate`) has "#2" and so on at the end of the module's path; a new outermost call
+    replaces what it makes anew.
     """
     watch = Watch(frozenset(id(module) for _, module in model.named_modules()), {})
     token = _WATCH.set(watch)
@@ -39,6 +40,14 @@ def watched(module: mg.nn.Module) -> bool:
     """Whether somebody looks at this module."""
     watch = _WATCH.get()
     return watch is not None and id(module) in watch.modules
+
+
+def in_parts(module: mg.nn.Module) -> bool:
+    """Whether a module runs its parts one by one, each on the tape under its own name, in place of one fused operation.
+
+    So it does where somebody looks at it, and within `mg.unfused()`.
+    """
+    return watched(module) or not mg.fusing()
 
 
 def named(module: mg.nn.Module, **activations: mg.Tensor) -> None:

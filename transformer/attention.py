@@ -6,7 +6,7 @@ Shapes: B batch, T_q / T_k lengths, D d_model, H heads, D_h = D / H.
 import numpy as np
 
 import minigrad as mg
-from transformer.activations import named, watched
+from transformer.activations import in_parts, named, watched
 from transformer.masks import Mask
 
 
@@ -32,21 +32,20 @@ class MultiHeadAttention(mg.nn.Module):
         mask: boolean, True = may attend, broadcast to (B, H, T_q, T_k). A query that may see nothing gets 0 from every
         head. Activations: q (B, H, T_q, D_h), k, v (B, H, T_k, D_h), scores and pattern (B, H, T_q, T_k), z like q.
         """
-        q, k, v = self.split(self.query(x)), self.split(self.key(memory)), self.split(self.value(memory))
+        if in_parts(self):
+            return self._in_parts(x, memory, mask)
+        query, key, value, output = ((p.weight, p.bias) for p in (self.query, self.key, self.value, self.output))
+        return mg.multi_head_attention(x, memory, query, key, value, output, self.heads, mask)
+
+    def _in_parts(self, x: mg.Tensor, memory: mg.Tensor, mask: Mask | None) -> mg.Tensor:
+        q, k, v = (
+            mg.split_heads(projection(source), self.heads)
+            for projection, source in ((self.query, x), (self.key, memory), (self.value, memory))
+        )
         if watched(self):
             scores, pattern, z = mg.attention_steps(q, k, v, mask)
             named(self, q=q, k=k, v=v, scores=scores, pattern=pattern, z=z)
         else:
             z = mg.attention(q, k, v, mask)
-        out: mg.Tensor = self.output(self.merge(z))
+        out: mg.Tensor = self.output(mg.merge_heads(z))
         return out
-
-    def split(self, x: mg.Tensor) -> mg.Tensor:
-        """(B, T, D) -> (B, H, T, D_h): the last axis is cut into heads, then the heads go before the positions."""
-        batch, length, width = x.shape
-        return x.reshape(batch, length, self.heads, width // self.heads).swapaxes(1, 2)
-
-    def merge(self, z: mg.Tensor) -> mg.Tensor:
-        """(B, H, T, D_h) -> (B, T, D): the heads' outputs side by side, the inverse of `split`."""
-        batch, heads, length, width = z.shape
-        return z.swapaxes(1, 2).reshape(batch, length, heads * width)

@@ -9,6 +9,7 @@ from collections.abc import Callable
 import numpy as np
 
 import minigrad as mg
+from transformer.activations import in_parts
 from transformer.attention import MultiHeadAttention
 from transformer.config import TransformerConfig
 from transformer.masks import Ids, Mask
@@ -31,8 +32,7 @@ class TokenEmbedding(mg.nn.Embedding):
 
     def forward(self, ids: Ids) -> mg.Tensor:
         """(B, T) -> (B, T, D)."""
-        vectors = super().forward(ids) * math.sqrt(self.weight.shape[1])
-        return mg.where((ids != PAD)[..., None], vectors, 0.0)
+        return mg.embedding(self.weight, self.checked(ids), math.sqrt(self.weight.shape[1]), ids != PAD)
 
 
 class FeedForward(mg.nn.Module):
@@ -44,8 +44,10 @@ class FeedForward(mg.nn.Module):
 
     def forward(self, x: mg.Tensor) -> mg.Tensor:
         """(B, T, D) -> (B, T, D)."""
-        out: mg.Tensor = self.outer(mg.relu(self.inner(x)))
-        return out
+        if in_parts(self):
+            out: mg.Tensor = self.outer(mg.relu(self.inner(x)))
+            return out
+        return mg.feed_forward(x, self.inner.weight, self.inner.bias, self.outer.weight, self.outer.bias)
 
 
 class AddNorm(mg.nn.Module):
@@ -66,7 +68,10 @@ class AddNorm(mg.nn.Module):
         """(B, T, D) -> (B, T, D)."""
         if self.norm == "pre":
             return x + mg.nn.dropout(sublayer(mg.layer_norm(x, self.gain, self.bias)), self.dropout, rng)
-        return mg.layer_norm(x + mg.nn.dropout(sublayer(x), self.dropout, rng), self.gain, self.bias)
+        refined = mg.nn.dropout(sublayer(x), self.dropout, rng)
+        if in_parts(self):
+            return mg.layer_norm(x + refined, self.gain, self.bias)
+        return mg.add_norm(x, refined, self.gain, self.bias)
 
 
 class EncoderLayer(mg.nn.Module):

@@ -10,6 +10,7 @@ import numpy as np
 
 import minigrad as mg
 from minigrad.drawing import Drawing, collect
+from transformer.activations import capture
 from transformer.blocks import Blocks, find_blocks, fold
 from transformer.layout import Layout
 from transformer.model import Transformer
@@ -27,7 +28,7 @@ def figure1(model: Transformer, source: Any = None, target_in: Any = None) -> Dr
     config = model.config
     source = ids(config.source_vocab, SOURCE_LENGTH) if source is None else source
     target_in = ids(config.target_vocab, TARGET_LENGTH) if target_in is None else target_in
-    with mg.enable_grad():
+    with mg.enable_grad(), capture(model):  # in parts, so that each box and arrow of the figure is on the tape
         probabilities = mg.softmax(model(source, target_in), axis=-1)
     if not probabilities.requires_grad:
         raise mg.DrawingError("this model records no operations: none of its parameters requires a gradient")

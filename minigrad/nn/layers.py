@@ -8,8 +8,9 @@ import numpy as np
 from minigrad.errors import DtypeError, OutOfRangeError
 from minigrad.nn.module import Module, Parameter
 from minigrad.ops import dropout as dropout_with_mask
-from minigrad.ops import getitem, layer_norm, linear
+from minigrad.ops import embedding, layer_norm, linear
 from minigrad.state import current
+from minigrad.tape import Array
 from minigrad.tensor import Tensor, TensorLike
 
 
@@ -57,17 +58,20 @@ class Embedding(Module):
 
     def forward(self, ids: Any) -> Tensor:
         """ids (...), integers in [0, count) -> (..., width). Raises IndexError that names the first id outside."""
-        rows = np.asarray(ids.data if isinstance(ids, Tensor) else ids)
+        return embedding(self.weight, self.checked(ids))
+
+    def checked(self, ids: Any) -> Array:
+        """The ids as an array, every one a row of the table; raises as `forward` does."""
+        rows: Array = np.asarray(ids.data if isinstance(ids, Tensor) else ids)
         if rows.dtype.kind not in "iu":
             raise DtypeError(f"{self.path or 'embedding'}: ids are integers, not {rows.dtype}")
         count = self.weight.shape[0]
-        outside = (rows < 0) | (rows >= count)
-        if outside.any():
-            position = tuple(int(i) for i in np.argwhere(outside)[0])
+        if rows.size and (rows.min() < 0 or rows.max() >= count):
+            position = tuple(int(i) for i in np.argwhere((rows < 0) | (rows >= count))[0])
             raise OutOfRangeError(
                 f"{self.path or 'embedding'}: id {rows[position]} at {position} is not one of the {count} in the table"
             )
-        return getitem(self.weight, rows)
+        return rows
 
 
 class LayerNorm(Module):

@@ -57,6 +57,8 @@ class Module:
     def _attach(self, name: str, value: Any) -> None:
         """Name the parameters that an attribute holds, and give its modules their path, if they have none yet."""
         for child_name, child in parts_within(name, value):
+            if self._owned.get(child_name) is child:
+                continue  # it was there before
             if isinstance(child, Module) and any(module is self for _, module in child.named_modules()):
                 raise ModuleError(
                     f"{type(self).__name__}.{child_name} holds the {type(self).__name__} itself, so that the tree of "

@@ -21,17 +21,23 @@ from minigrad.ops.elementwise import (
 )
 from minigrad.ops.indexing import getitem, scatter_add
 from minigrad.ops.neural import (
+    add_norm,
     attention,
     attention_steps,
     cross_entropy,
     dropout,
+    embedding,
+    feed_forward,
     gelu,
     layer_norm,
     linear,
     log_softmax,
     logsumexp,
+    merge_heads,
+    multi_head_attention,
     rms_norm,
     softmax,
+    split_heads,
 )
 from minigrad.ops.products import matmul
 from minigrad.ops.reductions import max, mean, min, prod, sum
@@ -41,11 +47,11 @@ from minigrad.ops.shapes import broadcast_to, concatenate, expand_dims, reshape,
 from minigrad.ops.statistics import norm, std, var
 
 __all__ = [
-    "abs", "add", "astype", "attention", "attention_steps", "broadcast_to", "clip", "concatenate", "cos",
-    "cross_entropy", "cumprod", "cumsum", "divide", "dropout", "einsum", "erf", "exp", "expand_dims", "flip", "gelu",
-    "getitem", "layer_norm", "linear", "log", "log_softmax", "logaddexp", "logsumexp", "matmul", "max", "maximum",
-    "mean", "min", "minimum", "multiply", "negative", "norm", "pad", "power", "prod", "relu", "repeat", "reshape",
-    "rms_norm", "scatter_add", "sigmoid", "silu", "sin", "softmax", "softplus", "sort", "split", "sqrt", "squeeze",
-    "stack", "std", "subtract", "sum", "swapaxes", "take", "take_along_axis", "tanh", "tile", "transpose", "tril",
-    "triu", "var", "where",
+    "abs", "add", "add_norm", "astype", "attention", "attention_steps", "broadcast_to", "clip", "concatenate", "cos",
+    "cross_entropy", "cumprod", "cumsum", "divide", "dropout", "einsum", "embedding", "erf", "exp", "expand_dims",
+    "feed_forward", "flip", "gelu", "getitem", "layer_norm", "linear", "log", "log_softmax", "logaddexp", "logsumexp",
+    "matmul", "max", "maximum", "mean", "merge_heads", "min", "minimum", "multi_head_attention", "multiply", "negative",
+    "norm", "pad", "power", "prod", "relu", "repeat", "reshape", "rms_norm", "scatter_add", "sigmoid", "silu", "sin",
+    "softmax", "softplus", "sort", "split", "split_heads", "sqrt", "squeeze", "stack", "std", "subtract", "sum",
+    "swapaxes", "take", "take_along_axis", "tanh", "tile", "transpose", "tril", "triu", "var", "where",
 ]  # fmt: skip

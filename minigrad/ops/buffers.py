@@ -1,5 +1,6 @@
 """What kernels do to arrays of their own: writing into fresh buffers, and sums as matrix products."""
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -15,9 +16,17 @@ def add_into(buffer: Array, term: Any) -> Array:
 
 def row_sums(x: Array) -> Array:
     """The sums over the last axis, (..., n) -> (...), several times faster than a reduction."""
-    return np.asarray(x @ np.ones(x.shape[-1], x.dtype))
+    return np.asarray(x @ filled(x.shape[-1], 1.0, x.dtype))
 
 
 def column_sums(x: Array) -> Array:
     """The sums over the first axis of a matrix, (n, m) -> (m,), several times faster than a reduction."""
-    return np.asarray(np.ones(x.shape[0], x.dtype) @ x)
+    return np.asarray(filled(x.shape[0], 1.0, x.dtype) @ x)
+
+
+@lru_cache(maxsize=64)
+def filled(count: int, value: float, dtype: np.dtype[Any]) -> Array:
+    """A locked vector of one value; the same one is given out again."""
+    vector = np.full(count, value, dtype)
+    vector.setflags(write=False)
+    return vector

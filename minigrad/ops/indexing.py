@@ -1,5 +1,6 @@
 """Taking elements out and adding them back: `getitem` and `scatter_add` are each other's adjoint."""
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,7 +15,7 @@ from minigrad.tensor import Tensor, TensorLike, as_array
 def _scatter_forward(x: Array, *, index: tuple[Any, ...], shape: tuple[int, ...]) -> Array:
     """Zeros of `shape`, to which each element of x is added at its place; elements with the same place add up."""
     if len(index) == 1 and isinstance(index[0], np.ndarray) and index[0].dtype.kind in "iu":
-        return _add_rows(x, index[0], shape)
+        return add_rows(x, index[0], shape)
     out = np.zeros(shape, x.dtype)
     if any(isinstance(part, np.ndarray) for part in index):
         np.add.at(out, index, x)
@@ -23,20 +24,35 @@ def _scatter_forward(x: Array, *, index: tuple[Any, ...], shape: tuple[int, ...]
     return out
 
 
-def _add_rows(x: Array, rows: Array, shape: tuple[int, ...]) -> Array:
-    """The same for an index of whole rows: sorted by row, each row's share is one run to sum."""
-    out = np.zeros((shape[0], int(np.prod(shape[1:]))), x.dtype)
+FEW_ROWS = 256
+"""Of a table of so few rows, a product with a matrix of zeros and ones sums the places faster than sorting does."""
+
+
+def add_rows(x: Array, rows: Array, shape: tuple[int, ...]) -> Array:
+    """Zeros of `shape`, to whose rows those of x are added; x (*rows.shape, ...), each index a whole row."""
     places = rows.reshape(-1).astype(np.intp)
     places = np.where(places < 0, places + shape[0], places)
-    x = np.broadcast_to(x, rows.shape + shape[1:])
+    if places.size and places.min() < 0:
+        raise IndexError(f"index {places.min() - shape[0]} is out of bounds for axis 0 with size {shape[0]}")
+    terms = np.broadcast_to(x, rows.shape + shape[1:]).reshape(places.size, math.prod(shape[1:]))
+    if shape[0] <= FEW_ROWS and x.dtype in (np.float32, np.float64):
+        chosen = np.zeros((shape[0], places.size), x.dtype)
+        chosen[places, np.arange(places.size)] = 1
+        out: Array = chosen @ terms
+        if np.isfinite(out).all():  # 0 times inf would reach every row
+            return out.reshape(shape)
+    return _sorted_sums(terms, places, shape[0]).reshape(shape)
+
+
+def _sorted_sums(terms: Array, places: Array, count: int) -> Array:
+    """(n, m) terms and their n places -> (count, m): sorted by place, each place's share is one run to sum."""
+    out = np.zeros((count, terms.shape[1]), terms.dtype)
     if places.size:
-        if places.min() < 0:
-            raise IndexError(f"index {places.min() - shape[0]} is out of bounds for axis 0 with size {shape[0]}")
         order = np.argsort(places, kind="stable")
         ordered = places[order]
         starts = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
-        out[ordered[starts]] = np.add.reduceat(x.reshape(places.size, -1)[order], starts, axis=0)
-    return out.reshape(shape)
+        out[ordered[starts]] = np.add.reduceat(terms[order], starts, axis=0)
+    return out
 
 
 _getitem: Primitive = Primitive(

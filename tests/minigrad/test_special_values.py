@@ -140,6 +140,10 @@ VECTORS = {
         (nan, 1.0): ([nan, nan], [nan, nan]), (-inf, 0.0): ([nan, nan], [nan, nan]),
         (TINY, 0.0): (ANY, [-ROOT / 2, ROOT / 2]),
     }),
+    "add_norm": (lambda x: mg.add_norm(x, np.zeros(2), np.ones(2), np.zeros(2)), {
+        (0.0, -0.0): ([0, 0], [-ROOT / 2, ROOT / 2]), (nan, 1.0): ([nan, nan], [nan, nan]),
+        (-inf, 0.0): ([nan, nan], [nan, nan]), (TINY, 0.0): (ANY, [-ROOT / 2, ROOT / 2]),
+    }),
     "rms_norm": (mg.rms_norm, {
         (0.0, -0.0): ([0.0, -0.0], [ROOT, 2 * ROOT]), (nan, 1.0): ([nan, nan], [nan, nan]),
         (TINY, 0.0): (ANY, [ROOT, 2 * ROOT]),
@@ -155,11 +159,11 @@ PRODUCTS = {
 
 # Linear in their operands: the gradient depends on none of them, whatever they hold.
 LINEAR = (
-    "add", "alias", "astype", "broadcast_to", "concatenate", "cumsum", "dropout", "flip", "getitem", "mean", "negative",
-    "pad", "reshape", "scatter_add", "subtract", "sum", "transpose", "where",
+    "add", "alias", "astype", "broadcast_to", "concatenate", "cumsum", "dropout", "embedding", "flip", "getitem",
+    "mean", "negative", "pad", "reshape", "scatter_add", "subtract", "sum", "transpose", "where",
 )  # fmt: skip
-ELSEWHERE = {"attention", "recurrence"}
-"""attention: ops/test_masks.py, and below; recurrence: what cumprod's rule is made of."""
+ELSEWHERE = {"attention", "feed_forward", "multi_head_attention", "recurrence"}
+"""attention: ops/test_masks.py, and below, where the layers are too; recurrence: what cumprod's rule is made of."""
 
 
 def found(f, *operands, create_graph=False, ones=False):
@@ -236,6 +240,34 @@ def test_attention_never_reads_what_a_query_may_not_see(create_graph):
     np.testing.assert_array_equal(value, [[2], [0]])
     for gradient, expected in zip(gradients, ([[0], [0]], [[0], [0]], [[1], [0]]), strict=True):
         np.testing.assert_array_equal(gradient, expected)
+
+
+@both_ways
+def test_feed_forward_keeps_what_is_not_finite_in_its_row_and_gives_none_back_through_a_unit_that_is_off(create_graph):
+    ones = np.ones((1, 2))
+    value, gradients = found(
+        mg.feed_forward, [[nan], [-inf], [1.0]], ones, [0.0, -2.0], ones.T, [0.5], create_graph=create_graph
+    )
+    same(value[:, 0], [nan, 0.5, 1.5])
+    same(gradients[0][:, 0], [0, 0, 3])
+    same(gradients[4], [6])
+
+
+@both_ways
+def test_multi_head_attention_gives_the_output_bias_where_a_query_sees_nothing(create_graph):
+    """And a query that sees a part is the same as with that part alone."""
+    rng = np.random.default_rng(0)
+    x, memory, weight, bias = (rng.standard_normal(shape) for shape in ((3, 4), (3, 4), (4, 4), 4))
+    mask = np.array([[False, False, False], [True, False, False], [True, True, True]])
+
+    def call(x, memory, *pairs, mask=mask):
+        return mg.multi_head_attention(x, memory, *[pairs] * 4, 2, mask)
+
+    value, gradients = found(call, x, memory, weight, bias, create_graph=create_graph)
+    same(value[0], bias)
+    np.testing.assert_allclose(value[1], call(x[1:2], memory[:1], weight, bias, mask=None).data[0], rtol=1e-12)
+    same(gradients[0][0], np.zeros(4))
+    assert all(np.isfinite(gradient).all() for gradient in gradients)
 
 
 @pytest.mark.parametrize("name", LINEAR)

@@ -68,6 +68,56 @@ def linear(draw: Any) -> Pair:
 
 
 @st.composite
+def add_norm(draw: Any) -> Pair:
+    shape = (*draw(shapes(max_dims=3, sizes=(2, 3, 5), empty=False)), draw(st.sampled_from((4, 6, 7))))
+    theirs = lambda x, y, gain, bias: F.layer_norm(x + y, shape[-1:], gain, bias)  # noqa: E731
+    return pair(draw, mg.add_norm, theirs, shape, shape, shape[-1:], shape[-1:])
+
+
+@st.composite
+def embedding(draw: Any) -> Pair:
+    ids_shape, rng = draw(shapes(empty=False)), np.random.default_rng(draw(seeds))
+    ids = np.asarray(rng.integers(0, 5, ids_shape))
+    theirs = lambda table: F.embedding(torch.tensor(ids), table) * 1.5  # noqa: E731
+    return pair(draw, lambda table: mg.embedding(table, ids, 1.5), theirs, (5, 3))
+
+
+@st.composite
+def feed_forward(draw: Any) -> Pair:
+    leading, (n, f, m) = draw(shapes(max_dims=2, sizes=(2, 7))), draw(st.permutations((3, 4, 6)))
+    theirs = lambda x, w_1, b_1, w_2, b_2: F.linear(F.linear(x, w_1.T, b_1).relu(), w_2.T, b_2)  # noqa: E731
+    return pair(draw, mg.feed_forward, theirs, (*leading, n), (n, f), (f,), (f, m), (m,))
+
+
+@st.composite
+def multi_head_attention(draw: Any) -> Pair:
+    """torch's has the batch second and the weights transposed; its mask is True where nothing may be seen."""
+    batch, (t_q, t_k), (d, d_memory) = 2, draw(st.permutations((3, 4))), draw(st.permutations((6, 5)))
+    heads = draw(st.sampled_from((1, 2, 3)))
+    inner = d * heads  # torch: the width of the projections is x's
+    mask = some_of(draw(masks((t_q, t_k))), -1)
+
+    def mine(x: Any, memory: Any, *p: Any) -> Any:
+        return mg.multi_head_attention(x, memory, p[0:2], p[2:4], p[4:6], p[6:8], heads, mask)
+
+    def theirs(
+        x: Any, memory: Any, w_q: Any, b_q: Any, w_k: Any, b_k: Any, w_v: Any, b_v: Any, w_o: Any, b_o: Any
+    ) -> Any:
+        out, _ = F.multi_head_attention_forward(
+            x.transpose(0, 1), memory.transpose(0, 1), memory.transpose(0, 1), inner, heads, None,
+            torch.cat([b_q, b_k, b_v]), None, None, False, 0.0, w_o.T, b_o, need_weights=True,
+            attn_mask=torch.tensor(~mask), use_separate_proj_weight=True, q_proj_weight=w_q.T, k_proj_weight=w_k.T,
+            v_proj_weight=w_v.T,
+        )  # fmt: skip
+        return out.transpose(0, 1)
+
+    return pair(
+        draw, mine, theirs, (batch, t_q, inner), (batch, t_k, d_memory), (inner, inner), (inner,), (d_memory, inner),
+        (inner,), (d_memory, inner), (inner,), (inner, inner), (inner,), note=f"{heads} heads",
+    )  # fmt: skip
+
+
+@st.composite
 def cross_entropy(draw: Any) -> Pair:
     """At least one target counts: torch's mean of none is NaN (test_conventions.py)."""
     *leading, classes = draw(shapes(min_dims=1, max_dims=3, sizes=(2, 3, 5), empty=False))
@@ -148,6 +198,10 @@ def dropout(draw: Any) -> Pair:
 
 
 PAIRS: dict[str, Any] = {
+    "add_norm": add_norm(),
+    "embedding": embedding(),
+    "feed_forward": feed_forward(),
+    "multi_head_attention": multi_head_attention(),
     "attention": attention() | causal_attention(),
     "cross_entropy": cross_entropy(),
     "dropout": dropout(),

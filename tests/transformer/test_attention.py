@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import minigrad as mg
-from transformer import MultiHeadAttention
+from transformer import MultiHeadAttention, capture
 from transformer.masks import causal_mask, decoder_mask, padding_mask
 
 
@@ -39,11 +39,23 @@ def test_it_is_the_papers_formula_head_by_head():
     np.testing.assert_allclose(attention(mg.Tensor(x), mg.Tensor(memory), mask).data, expected, rtol=1e-12)
 
 
-def test_split_then_merge_is_the_identity_and_keeps_each_heads_features_together():
-    attention = module()
-    x = mg.Tensor(np.arange(2 * 4 * 12.0).reshape(2, 4, 12))
-    assert np.array_equal(attention.split(x).data[1, 2, 3], x.data[1, 3, 8:12])
-    assert np.array_equal(attention.merge(attention.split(x)).data, x.data)
+def test_the_fused_operation_is_the_parts_run_one_by_one():
+    attention, rng = module(), np.random.default_rng(4)
+    x, memory = (mg.Tensor(rng.standard_normal(shape), requires_grad=True) for shape in ((2, 4, 12), (2, 5, 12)))
+    mask = np.array([[True, True, False, True, False]])
+    leaves = [x, memory, *attention.parameters()]
+
+    def run():
+        z = attention(x, memory, mask)
+        return z, mg.gradients(z, leaves, np.random.default_rng(5).standard_normal(z.shape))
+
+    fused, gradients = run()
+    with capture(attention) as seen:
+        parts, expected = run()
+    assert {name.rpartition(".")[2] for name in seen} == {"q", "k", "v", "scores", "pattern", "z"}
+    np.testing.assert_allclose(fused.data, parts.data, rtol=1e-12, atol=1e-14)
+    for one, other in zip(gradients, expected, strict=True):
+        np.testing.assert_allclose(one.data, other.data, rtol=1e-10, atol=1e-13)
 
 
 def test_its_gradients_agree_with_finite_differences_in_every_argument():

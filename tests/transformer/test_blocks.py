@@ -21,7 +21,8 @@ PRE = [
 def traced(**changes: object) -> Blocks:
     model = small_model(**changes)
     source, target_in, _ = small_batch()
-    return find_blocks(collect(mg.softmax(model(source, target_in))))
+    with model.capture():
+        return find_blocks(collect(mg.softmax(model(source, target_in))))
 
 
 def joined(blocks: Blocks) -> set[tuple[str, str, str]]:
@@ -69,7 +70,8 @@ def test_a_layer_without_its_residual_shows_none_and_stands_alone() -> None:
     norm = model.encoder.layers[1].self_attention_norm
     norm.forward = lambda x, sublayer, rng: mg.layer_norm(sublayer(x), norm.gain, norm.bias)
     source, target_in, _ = small_batch()
-    blocks = fold(find_blocks(collect(mg.softmax(model(source, target_in)))))
+    with model.capture():
+        blocks = fold(find_blocks(collect(mg.softmax(model(source, target_in)))))
     assert [(repeat.first, repeat.count) for repeat in blocks.repeats if repeat.stack == "encoder"] == [
         (0, 1),
         (1, 1),
@@ -84,7 +86,8 @@ def test_definitions_make_the_same_blocks_as_kernels() -> None:
     model = small_model(norm="pre")
     source, target_in, _ = small_batch()
     rng = np.random.default_rng(0)
-    fused = find_blocks(collect(mg.softmax(model(source, target_in))))
+    with model.capture():
+        fused = find_blocks(collect(mg.softmax(model(source, target_in))))
     with mg.unfused():
         unfused = find_blocks(collect(mg.softmax(model(source, target_in, rng=rng))))
     assert [block.path for block in unfused.blocks.values()] == [block.path for block in fused.blocks.values()]

@@ -68,7 +68,7 @@ def _live(mask: Array, content: Sequence[int], other: int) -> Array:
     return np.expand_dims(np.any(rows, axis=shared, keepdims=True), -1)
 
 
-class _Kept(NamedTuple):
+class Kept(NamedTuple):
     """What the forward kernel leaves to the backward one. live_*: rows that take part, None where all do."""
 
     pattern: Array
@@ -90,11 +90,12 @@ def _visible(content: Array, live: Array | None) -> Array:
     return content if live is None else np.where(live, content, np.zeros((), content.dtype))
 
 
-def _forward(query: Array, key: Array, value: Array, *, mask: Array | None) -> tuple[Array, _Kept]:
+def attention_forward(query: Array, key: Array, value: Array, *, mask: Array | None) -> tuple[Array, Kept]:
+    """The kernel, for `multi_head_attention` too."""
     alive = _rows_alive(query, key, value, mask)
     query, key, value = (_visible(*pair) for pair in zip((query, key, value), alive, strict=True))
     pattern = _pattern((query * (1 / math.sqrt(query.shape[-1]))) @ key.swapaxes(-1, -2), mask)
-    return _product(pattern, value, query), _Kept(pattern, *alive)
+    return _product(pattern, value, query), Kept(pattern, *alive)
 
 
 def _pattern(scores: Array, mask: Array | None) -> Array:
@@ -124,8 +125,8 @@ def _product(left: Array, right: Array, template: Array) -> Array:
     return np.asarray(np.matmul(left, right, out=np.empty_like(template, dtype) if shape == template.shape else None))
 
 
-def _backward(
-    g: Array, out: Array, kept: _Kept, query: Array, key: Array, value: Array, *, mask: Array | None
+def attention_backward(
+    g: Array, out: Array, kept: Kept, query: Array, key: Array, value: Array, *, mask: Array | None
 ) -> tuple[Array, Array, Array]:
     """dV = P^T g; dP = g V^T; dS = P * (dP - rowsum(dP * P)); dQ = dS K / sqrt(D_h); dK = dS^T Q / sqrt(D_h)."""
     pattern = kept.pattern
@@ -140,7 +141,7 @@ def _backward(
 
 
 _attention = Fused(
-    "attention", _definition, _forward, _backward,
+    "attention", _definition, attention_forward, attention_backward,
     formula="softmax(query @ key^T / sqrt(D_h)) @ value", reads="query key value",
     kinks="a query that may see no key: output 0, derivative 0",
 )  # fmt: skip

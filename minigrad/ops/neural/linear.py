@@ -6,16 +6,26 @@ import numpy as np
 
 from minigrad.errors import ShapeError
 from minigrad.fused import Fused
-from minigrad.ops.axes import as_mask, located, shape_of
+from minigrad.ops.axes import as_mask, dtype_of, located, shape_of
 from minigrad.ops.buffers import add_into, column_sums
 from minigrad.ops.products import matmul
 from minigrad.tape import Array
 from minigrad.tensor import Tensor, TensorLike
 
 
-def _rows(x: Array) -> Array:
+def as_rows(x: Array) -> Array:
     """x as a matrix: all axes but the last made one."""
     return x if x.ndim == 2 else x.reshape(math.prod(x.shape[:-1]), x.shape[-1])
+
+
+def affine(rows: Array, weight: Array, bias: Array) -> Array:
+    """rows @ weight + bias, of a matrix."""
+    return add_into(rows @ weight, bias)
+
+
+def no_bias(weight: TensorLike) -> Array:
+    """The bias of an affine map that has none: zeros, of the weight's second size."""
+    return np.zeros(shape_of(weight)[-1:], dtype_of(weight))
 
 
 def _linear_definition(x: Tensor, weight: Tensor, *bias: Tensor) -> Tensor:
@@ -24,18 +34,17 @@ def _linear_definition(x: Tensor, weight: Tensor, *bias: Tensor) -> Tensor:
 
 
 def _linear_forward(x: Array, weight: Array, *bias: Array) -> tuple[Array, None]:
-    out = _rows(x) @ weight
-    if bias:
-        out = add_into(out, bias[0])
+    rows = as_rows(x)
+    out = affine(rows, weight, bias[0]) if bias else rows @ weight
     return out.reshape(*x.shape[:-1], weight.shape[1]), None
 
 
 def _linear_backward(
     g: Array, out: Array, residuals: None, x: Array, weight: Array, *bias: Array
 ) -> tuple[Array | None, ...]:
-    rows = _rows(g)
+    rows = as_rows(g)
     dx = (rows @ weight.T).reshape(x.shape)
-    dweight = _rows(x).T @ rows
+    dweight = as_rows(x).T @ rows
     return (dx, dweight, column_sums(rows)) if bias else (dx, dweight)
 
 

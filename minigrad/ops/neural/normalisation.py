@@ -7,7 +7,7 @@ import numpy as np
 from minigrad.errors import ShapeError
 from minigrad.fused import Fused
 from minigrad.ops.axes import located, shape_of
-from minigrad.ops.buffers import add_into, column_sums
+from minigrad.ops.buffers import add_into, column_sums, filled
 from minigrad.ops.elementwise import add, multiply, sqrt
 from minigrad.tape import Array
 from minigrad.tensor import Tensor, TensorLike
@@ -21,15 +21,19 @@ def _definition(x: Tensor, gain: TensorLike, bias: TensorLike, *, eps: float) ->
 
 def _mean(x: Array) -> Array:
     """The mean over the last axis, kept, as a matrix product, which is several times faster than a reduction."""
-    share = np.full(x.shape[-1], 1 / x.shape[-1], np.float64 if x.dtype.kind in "biu" else x.dtype)
-    return np.asarray(x @ share)[..., None]
+    dtype = np.dtype(np.float64) if x.dtype.kind in "biu" else x.dtype
+    return np.asarray(x @ filled(x.shape[-1], 1 / x.shape[-1], dtype))[..., None]
 
 
 def _forward(x: Array, gain: Any, bias: Any, *, eps: float) -> tuple[Array, tuple[Array, Array]]:
+    return _normalised(x - _mean(x), gain, bias, eps)
+
+
+def _normalised(normal: Array, gain: Any, bias: Any, eps: float) -> tuple[Array, tuple[Array, Array]]:
+    """The rest, in the buffer of what is centred already, but for a mean that was rounded."""
     # Two passes: a one-pass variance cancels where the mean is large, and so does a mean that was rounded to x's dtype.
-    normal = x - _mean(x)
     normal -= _mean(normal)
-    variance = np.einsum("...i,...i->...", normal, normal)[..., None] / x.shape[-1]
+    variance = np.einsum("...i,...i->...", normal, normal)[..., None] / normal.shape[-1]
     rate = 1 / np.sqrt(variance + eps)
     normal *= rate
     return add_into(np.asarray(normal * gain), bias), (normal, rate)
@@ -41,7 +45,7 @@ def _backward(
     """dx = rate * (h - mean(h) - normal * mean(h * normal)), h = g * gain: it is orthogonal to 1 and to normal."""
     normal, rate = residuals
     width = x.shape[-1]
-    share = np.broadcast_to(np.asarray(gain, normal.dtype) / width, width)
+    share = filled(width, 1 / width, normal.dtype) * gain
     product = g * normal
     dgain, dbias = column_sums(product.reshape(-1, width)), column_sums(g.reshape(-1, width))
     dx = g * gain
@@ -72,6 +76,46 @@ def layer_norm(
             f"{located('layer_norm')}: x {shape}, gain and bias {sizes}: they must have the size of x's last axis"
         )
     return _layer_norm(x, 1.0 if gain is None else gain, 0.0 if bias is None else bias, eps=eps)
+
+
+def _add_norm_definition(x: Tensor, y: Tensor, gain: TensorLike, bias: TensorLike, *, eps: float) -> Tensor:
+    return _definition(x + y, gain, bias, eps=eps)
+
+
+def _add_norm_forward(x: Array, y: Array, gain: Any, bias: Any, *, eps: float) -> tuple[Array, tuple[Array, Array]]:
+    total = np.asarray(x + y)
+    if total.dtype.kind in "biu":
+        total = total.astype(np.float64)
+    total -= _mean(total)
+    return _normalised(total, gain, bias, eps)
+
+
+def _add_norm_backward(
+    g: Array, out: Array, residuals: tuple[Array, Array], x: Array, y: Array, gain: Any, bias: Any, *, eps: float
+) -> tuple[Array, Array, Array, Array]:
+    """The sum hands its cotangent, layer normalisation's dx, to both."""
+    dx, dgain, dbias = _backward(g, out, residuals, x, gain, bias, eps=eps)
+    return dx, dx, dgain, dbias
+
+
+_add_norm = Fused(
+    "add_norm", _add_norm_definition, _add_norm_forward, _add_norm_backward,
+    formula="layer_norm(x + y)", reads="x y gain",
+)  # fmt: skip
+
+
+def add_norm(x: TensorLike, y: TensorLike, gain: TensorLike, bias: TensorLike, eps: float = 1e-5) -> Tensor:
+    """layer_norm(x + y, gain, bias), (..., D), (..., D), (D,), (D,) -> (..., D): a residual connection, normalised.
+
+    Source: the paper, section 3.1: LayerNorm(x + Sublayer(x)).
+    """
+    shape, sizes = shape_of(x), [shape_of(p) for p in (gain, bias)]
+    if not shape or not shape[-1] or shape_of(y) != shape or any(size != shape[-1:] for size in sizes):
+        raise ShapeError(
+            f"{located('add_norm')}: x {shape}, y {shape_of(y)}, gain and bias {sizes}: x and y must have one shape, "
+            "and gain and bias the size of its last axis"
+        )
+    return _add_norm(x, y, gain, bias, eps=eps)
 
 
 def _rms_definition(x: Tensor, gain: TensorLike, *, eps: float) -> Tensor:

@@ -1,0 +1,152 @@
+"""Multi-head attention, whole: the projections, the heads side by side, the output projection. The paper, 3.2.2."""
+
+import math
+from collections.abc import Sequence
+from itertools import chain
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+from minigrad.errors import operation_error
+from minigrad.fused import Fused
+from minigrad.ops.axes import as_mask, shape_of
+from minigrad.ops.buffers import column_sums
+from minigrad.ops.neural.attention import Kept, attention, attention_backward, attention_forward
+from minigrad.ops.neural.linear import affine, as_rows, linear, no_bias
+from minigrad.ops.shapes import reshape, swapaxes
+from minigrad.state import current
+from minigrad.tape import Array
+from minigrad.tensor import Tensor, TensorLike
+
+Projection: TypeAlias = tuple[TensorLike, TensorLike | None]
+"""A weight, and a bias or None for none."""
+
+
+def split_heads(x: TensorLike, heads: int) -> Tensor:
+    """(..., T, H D_h) -> (..., H, T, D_h): the last axis cut into heads, which go before the positions."""
+    *batch, length, width = shape_of(x)
+    return swapaxes(reshape(x, (*batch, length, heads, width // heads)), -2, -3)
+
+
+def merge_heads(z: TensorLike) -> Tensor:
+    """(..., H, T, D_h) -> (..., T, H D_h): the heads' outputs side by side, the inverse of `split_heads`."""
+    *batch, heads, length, width = shape_of(z)
+    return reshape(swapaxes(z, -2, -3), (*batch, length, heads * width))
+
+
+def _definition(
+    x: Tensor, memory: Tensor, w_q: Tensor, b_q: Tensor, w_k: Tensor, b_k: Tensor, w_v: Tensor, b_v: Tensor,
+    w_o: Tensor, b_o: Tensor, *, heads: int, mask: Array | None,
+) -> Tensor:  # fmt: skip
+    query = split_heads(linear(x, w_q, b_q), heads)
+    key = split_heads(linear(memory, w_k, b_k), heads)
+    value = split_heads(linear(memory, w_v, b_v), heads)
+    return linear(merge_heads(attention(query, key, value, mask)), w_o, b_o)
+
+
+class Projected(NamedTuple):
+    """What the forward kernel leaves: query, key, value by heads, the heads' outputs merged, and attention's own."""
+
+    query: Array
+    key: Array
+    value: Array
+    merged: Array
+    kept: Kept
+
+
+def _heads(x: Array, weight: Array, bias: Array, heads: int) -> Array:
+    """x @ weight + bias, split into heads; in memory still (..., T, H, D_h), so that merging copies nothing."""
+    projected = affine(as_rows(x), weight, bias)
+    return projected.reshape(*x.shape[:-1], heads, weight.shape[1] // heads).swapaxes(-2, -3)
+
+
+def _forward(
+    x: Array, memory: Array, w_q: Array, b_q: Array, w_k: Array, b_k: Array, w_v: Array, b_v: Array,
+    w_o: Array, b_o: Array, *, heads: int, mask: Array | None,
+) -> tuple[Array, Projected]:  # fmt: skip
+    query = _heads(x, w_q, b_q, heads)
+    key, value = _heads(memory, w_k, b_k, heads), _heads(memory, w_v, b_v, heads)
+    z, kept = attention_forward(query, key, value, mask=mask)
+    merged = _merged(z)
+    out = affine(merged, w_o, b_o).reshape(*x.shape[:-1], w_o.shape[1])
+    return out, Projected(query, key, value, merged, kept)
+
+
+def _backward(
+    g: Array, out: Array, residuals: Projected,
+    x: Array, memory: Array, w_q: Array, b_q: Array, w_k: Array, b_k: Array, w_v: Array, b_v: Array,
+    w_o: Array, b_o: Array, *, heads: int, mask: Array | None,
+) -> Sequence[Array]:  # fmt: skip
+    """Back through the output projection, the heads (see `attention`), and the three projections."""
+    query, key, value, merged, kept = residuals
+    rows = as_rows(g)
+    dz = (rows @ w_o.T).reshape(*g.shape[:-1], heads, w_o.shape[0] // heads).swapaxes(-2, -3)
+    dquery, dkey, dvalue = attention_backward(dz, out, kept, query, key, value, mask=mask)
+    dq, dk, dv = _merged(dquery), _merged(dkey), _merged(dvalue)
+    dx = (dq @ w_q.T).reshape(x.shape)
+    dmemory = dk @ w_k.T
+    dmemory += dv @ w_v.T
+    x_rows, memory_rows = as_rows(x), as_rows(memory)
+    return (
+        dx, dmemory.reshape(memory.shape),
+        x_rows.T @ dq, column_sums(dq), memory_rows.T @ dk, column_sums(dk), memory_rows.T @ dv, column_sums(dv),
+        merged.T @ rows, column_sums(rows),
+    )  # fmt: skip
+
+
+def _merged(heads: Array) -> Array:
+    """(..., H, T, D_h) as a matrix of one row a position, the inverse of what `_heads` does to a product."""
+    *batch, count, length, width = heads.shape
+    return heads.swapaxes(-2, -3).reshape(math.prod(batch) * length, count * width)
+
+
+_multi_head_attention = Fused(
+    "multi_head_attention", _definition, _forward, _backward,
+    formula="heads(softmax(q @ k^T / sqrt(D_h)) @ v) @ w_o + b_o",
+    reads="x memory w_q b_q w_k b_k w_v b_v w_o", kinks="a query that may see no key: 0 from every head, derivative 0",
+)  # fmt: skip
+
+
+def multi_head_attention(
+    x: TensorLike,
+    memory: TensorLike,
+    query: Projection,
+    key: Projection,
+    value: Projection,
+    output: Projection,
+    heads: int,
+    mask: Any = None,
+) -> Tensor:
+    """Concat(head_1, ..., head_H) W_O + b_O, head_i = attention of the i-th parts of q, k, v.
+
+    q = x W_Q + b_Q, k = m W_K + b_K, v = m W_V + b_V: x (..., T_q, D) asks, memory m (..., T_k, D_m) answers ->
+    (..., T_q, D_o). query, key, value, output: each a weight
+    and its bias (None: none): (D, H D_h) and (H D_h,), (D_m, H D_h), (D_m, H D_v), (H D_v, D_o).
+    mask: boolean, True = may attend, broadcast to (..., H, T_q, T_k); see `attention` for what it hides.
+    Raises ShapeError, naming the operands, for shapes that do not fit. Source: the paper, section 3.2.2.
+    """
+    pairs = [(weight, no_bias(weight) if bias is None else bias) for weight, bias in (query, key, value, output)]
+    operands = x, memory, *chain.from_iterable(pairs)
+    allowed = None if mask is None else as_mask("multi_head_attention", mask)
+    try:
+        _require_fit([shape_of(operand) for operand in operands], heads, None if allowed is None else allowed.shape)
+    except ValueError as error:
+        raise operation_error("multi_head_attention", current().path, operands, error) from None
+    return _multi_head_attention(*operands, heads=heads, mask=allowed)
+
+
+def _require_fit(shapes: Sequence[tuple[int, ...]], heads: int, mask: tuple[int, ...] | None) -> None:
+    """Raise ValueError for shapes that do not fit together."""
+    (x, memory), pairs = shapes[:2], list(zip(shapes[2::2], shapes[3::2], strict=True))
+    if len(x) < 2 or len(memory) < 2 or x[:-2] != memory[:-2]:
+        raise ValueError("x and memory need the axes (..., T, D), with the same leading ones")
+    if any(len(weight) != 2 or bias != weight[1:] for weight, bias in pairs):
+        raise ValueError("each projection is a weight of two axes and a bias of its second size")
+    (w_q, _), (w_k, _), (w_v, _), (w_o, _) = pairs
+    if (w_q[0], w_k[0], w_v[0], w_o[0]) != (x[-1], memory[-1], memory[-1], w_v[1]) or w_q[1] != w_k[1]:
+        raise ValueError(f"weights {w_q}, {w_k}, {w_v}, {w_o} for x of width {x[-1]} and memory of {memory[-1]}")
+    if heads < 1 or w_q[1] % heads or w_v[1] % heads or not w_q[1]:
+        raise ValueError(f"heads={heads} must divide the widths {w_q[1]} and {w_v[1]}")
+    scores = (*x[:-2], heads, x[-2], memory[-2])
+    if mask is not None and np.broadcast_shapes(mask, scores) != scores:
+        raise ValueError(f"mask of shape {mask} for scores of shape {scores}")
