@@ -192,10 +192,12 @@ class Adam(Optimizer):
     """m and v, running means of g and g**2, corrected for their start at 0; p -= lr * m / (sqrt(v) + eps).
 
     betas: how much of m and v stays at each step. The defaults are the paper's (section 5.3).
+    The state holds m / (1 - beta_1) and v / (1 - beta_2), decayed sums in place of means: two products less a step, and
+    the factors go into the step's two constants.
     Source: Kingma and Ba 2015.
     """
 
-    moments = ("mean", "square")
+    moments = ("sum", "sum_of_squares")
 
     def __init__(
         self, parameters: Iterable[Tensor], lr: Rate, betas: tuple[float, float] = (0.9, 0.98), eps: float = 1e-9
@@ -206,21 +208,19 @@ class Adam(Optimizer):
 
     def update(self, new: Array, old: Array, g: Array, moments: Sequence[Array], count: int) -> None:
         """See the class."""
-        mean, square = moments
+        total, squares = moments
         b1, b2 = self.betas
-        np.multiply(g, 1 - b1, out=new)
-        mean *= b1
-        mean += new
+        total *= b1
+        total += g
         np.multiply(g, g, out=new)
-        new *= 1 - b2
-        square *= b2
-        square += new
-        np.sqrt(square, out=new)
-        # The corrections 1 - b**count, taken out of the quotient, so that it has one product less.
-        root = math.sqrt(1 - b2**count)
-        new += self.eps * root
-        np.divide(mean, new, out=new)
-        new *= -self.rate * root / (1 - b1**count)
+        squares *= b2
+        squares += new
+        np.sqrt(squares, out=new)
+        # m / (sqrt(v) + eps), both corrected, is total / (sqrt(squares) + eps / root) times the last constant.
+        root = math.sqrt((1 - b2) / (1 - b2**count))
+        new += self.eps / root
+        np.divide(total, new, out=new)
+        new *= -self.rate * (1 - b1) / (1 - b1**count) / root
         new += old
 
 

@@ -1,8 +1,8 @@
 """The peak memory of one training step: minigrad's and torch's, the same model, each in a process of its own. Linux.
 
-The `small` model: d_model 128, 8 heads, 2 + 2 layers, d_ff 512, vocabulary 200, no dropout; batches of 64 by 20
-tokens, cross-entropy, Adam. A tiny model is trained first, so that code loaded at its first use does not count. Then:
-memory after that, after the model is built, and the highest during the steps (ru_maxrss).
+The step `small` of `step/configs.py`, which `python -m demos benchmark` times. The least model is trained first, that
+code loaded at its first use may not count. Then: memory after that, after the model is built, and the highest during
+the steps (ru_maxrss).
 
     python -m tests.benchmarks.memory [--steps 5] [--engines minigrad,torch]
 """
@@ -15,102 +15,36 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
-import numpy as np
+from tests.benchmarks.step.competitors import COMPETITORS, MINIGRAD
+from tests.benchmarks.step.configs import CONFIGS, Step, StepConfig
 
-SMALL = {"d_model": 128, "heads": 8, "layers": 2, "d_ff": 512, "batch": 64, "length": 20, "vocab": 200}
-TINY = {"d_model": 8, "heads": 2, "layers": 1, "d_ff": 16, "batch": 2, "length": 3, "vocab": 9}
+SMALL, LEAST = CONFIGS["small"], StepConfig("least", 8, 2, 1, 16, 2, 3, 9)
 MIB = 2**20
-RATE, BETAS = 1e-3, (0.9, 0.98)
 
-Step = Callable[[], float]
-
-
-def batch(config: dict[str, int]) -> list[np.ndarray]:
-    """(source, target_in, target_out), each (B, T) of ids that are no special tokens."""
-    rng = np.random.default_rng(0)
-    return [rng.integers(4, config["vocab"], (config["batch"], config["length"])) for _ in range(3)]
+Build = Callable[[StepConfig, int], Callable[[], Step]]
 
 
-def minigrad_model(config: dict[str, int]) -> Callable[[], Step]:
-    """The model; what it gives makes the optimiser and then is the step."""
-    import minigrad as mg
-    from transformer import Transformer, TransformerConfig
-
-    sizes = {name: config[name] for name in ("d_model", "heads", "layers", "d_ff")}
-    vocab = config["vocab"]
-    model = Transformer(TransformerConfig(source_vocab=vocab, target_vocab=vocab, dropout=0.0, **sizes))
-    source, target_in, target_out = batch(config)
-
-    def begin() -> Step:
-        optimizer = mg.optim.Adam(model.parameters(), lr=RATE, betas=BETAS)
-
-        def step() -> float:
-            optimizer.zero_grad()
-            loss = mg.cross_entropy(model(source, target_in), target_out)
-            loss.backward()
-            optimizer.step()
-            return float(loss.item())
-
-        return step
-
-    return begin
+def minigrad_alone() -> Build:
+    """minigrad in a process that gives freed memory back."""
+    return MINIGRAD.load().build
 
 
-def torch_model(config: dict[str, int]) -> Callable[[], Step]:
-    """The same with torch's own layers: post-norm, no last norm."""
-    import torch
-    from torch import nn
-    from torch.nn import functional as F
-
-    torch.set_num_threads(1)
-    d, heads, layers, d_ff = (config[name] for name in ("d_model", "heads", "layers", "d_ff"))
-
-    class Model(nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.source, self.target = nn.Embedding(config["vocab"], d), nn.Embedding(config["vocab"], d)
-            self.register_buffer("positions", torch.zeros(config["length"], d))
-            self.register_buffer("causal", nn.Transformer.generate_square_subsequent_mask(config["length"]))
-            encoder = nn.TransformerEncoderLayer(d, heads, d_ff, 0.0, batch_first=True)
-            decoder = nn.TransformerDecoderLayer(d, heads, d_ff, 0.0, batch_first=True)
-            self.encoder = nn.TransformerEncoder(encoder, layers, enable_nested_tensor=False)
-            self.decoder = nn.TransformerDecoder(decoder, layers)
-            self.output = nn.Linear(d, config["vocab"])
-
-        def forward(self, source: Any, target: Any) -> Any:
-            memory = self.encoder(self.source(source) * d**0.5 + self.positions)
-            target = self.target(target) * d**0.5 + self.positions
-            return self.output(self.decoder(target, memory, tgt_mask=self.causal, tgt_is_causal=True))
-
-    model = Model()
-    source, target_in, target_out = (torch.from_numpy(part) for part in batch(config))
-
-    def begin() -> Step:
-        optimizer = torch.optim.Adam(model.parameters(), lr=RATE, betas=BETAS, fused=True)
-
-        def step() -> float:
-            optimizer.zero_grad(set_to_none=True)
-            loss = F.cross_entropy(model(source, target_in).flatten(0, 1), target_out.flatten())
-            loss.backward()
-            optimizer.step()
-            return float(loss.item())
-
-        return step
-
-    return begin
-
-
-def kept_minigrad_model(config: dict[str, int]) -> Callable[[], Step]:
+def minigrad_training() -> Build:
     """minigrad as `demos train` runs it: freed memory stays with the process."""
-    from transformer.training.memory import keep_freed_memory
+    module = MINIGRAD.load()
+    module.prepare(1)
+    return module.build
 
-    keep_freed_memory()
-    return minigrad_model(config)
+
+def torch_alone() -> Build:
+    """torch, one thread."""
+    module = COMPETITORS["torch"].load()
+    module.prepare(1)
+    return module.build
 
 
-ENGINES = {"minigrad": minigrad_model, "minigrad-training": kept_minigrad_model, "torch": torch_model}
+ENGINES = {"minigrad": minigrad_alone, "minigrad-training": minigrad_training, "torch": torch_alone}
 
 
 def resident() -> float:
@@ -121,11 +55,11 @@ def resident() -> float:
 
 def measure(engine: str, steps: int) -> dict[str, float]:
     """MiB: with the libraries loaded, with the model, and the peak of the steps."""
-    make = ENGINES[engine]
-    make(TINY)()()
+    build = ENGINES[engine]()
+    build(LEAST, 0)()()
     gc.collect()
     loaded = resident()
-    begin = make(SMALL)
+    begin = build(SMALL, 0)
     gc.collect()
     built = resident()
     step = begin()

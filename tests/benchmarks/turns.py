@@ -1,28 +1,40 @@
 """Timing competitors fairly on a busy machine: they take turns, and only the ratio of neighbours counts.
 
-The clock is the process's own, which stands still while another program has the core.
+The usual clock is the process's own, which stands still while another program has the core.
 """
 
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+
+Competitors = dict[str, Callable[[], object]]
+Seconds = dict[str, list[float]]
+WARM_UPS = 5
 
 
-def side_by_side(competitors: dict[str, Callable[[], object]], repeats: int) -> dict[str, list[float]]:
-    """{name: seconds of each turn}; the order within a round changes from round to round."""
+def rounds(
+    competitors: Competitors, repeats: int, clock: Callable[[], float] = time.process_time
+) -> Iterator[dict[str, float]]:
+    """{name: seconds of its turn} of each round; the order within a round changes from round to round."""
     names = list(competitors)
-    seconds: dict[str, list[float]] = {name: [] for name in names}
-    for name in names:
-        for _ in range(5):
-            competitors[name]()
     for round_ in range(repeats):
+        seconds = {}
         for name in names if round_ % 2 else names[::-1]:
-            start = time.process_time()
+            start = clock()
             competitors[name]()
-            seconds[name].append(time.process_time() - start)
-    return seconds
+            seconds[name] = clock() - start
+        yield {name: seconds[name] for name in names}
 
 
-def ratio(seconds: dict[str, list[float]], name: str, against: str) -> float:
+def side_by_side(competitors: Competitors, repeats: int) -> Seconds:
+    """{name: seconds of each turn}, after some turns that are not counted."""
+    for competitor in competitors.values():
+        for _ in range(WARM_UPS):
+            competitor()
+    found = list(rounds(competitors, repeats))
+    return {name: [seconds[name] for seconds in found] for name in competitors}
+
+
+def ratio(seconds: Seconds, name: str, against: str) -> float:
     """The median of `name`'s time divided by that of `against` in the same round."""
     return statistics.median(one / other for one, other in zip(seconds[name], seconds[against], strict=True))

@@ -94,7 +94,7 @@ def test_a_tie_survives_saving_and_loading_and_has_one_optimiser_slot(tmp_path):
     optimizer = mg.optim.Adam(model.parameters(), lr=1e-3)
     loss_of(model, small_batch()).backward()
     optimizer.step()
-    assert optimizer.state_dict()["mean"].size == model.parameter_count
+    assert optimizer.state_dict()["sum"].size == model.parameter_count
 
 
 def test_micro_batches_of_unequal_length_add_up_to_the_full_batch():

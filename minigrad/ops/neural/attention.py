@@ -79,7 +79,7 @@ class Kept(NamedTuple):
 
 def _rows_alive(query: Array, key: Array, value: Array, mask: Array | None) -> list[Array | None]:
     """`_live` of query, key and value, None where all rows take part, as is usual."""
-    if mask is None or (mask.ndim > 1 and mask.any(-1).all() and mask.any(-2).all()):
+    if mask is None or mask.all() or (mask.ndim > 1 and mask.any(-1).all() and mask.any(-2).all()):
         return [None, None, None]
     each = [_live(mask, content.shape, axis) for content, axis in ((query, -1), (key, -2), (value, -2))]
     return [None if live.all() else live for live in each]
@@ -100,10 +100,10 @@ def attention_forward(query: Array, key: Array, value: Array, *, mask: Array | N
 
 def _pattern(scores: Array, mask: Array | None) -> Array:
     """softmax(scores, where=mask) over the last axis, in the buffer of `scores` where it has the whole shape."""
-    if mask is not None and scores.shape != (shape := np.broadcast_shapes(mask.shape, scores.shape)):
-        scores = np.broadcast_to(scores, shape).copy()
-    if mask is not None and mask.all():
-        mask = None
+    if mask is not None:
+        shape = np.broadcast_shapes(mask.shape, scores.shape)
+        scores = scores if scores.shape == shape else np.broadcast_to(scores, shape).copy()
+        mask = None if mask.all() else mask
     if near_zero(scores):
         np.exp(scores, out=scores)
         if mask is not None:
@@ -114,15 +114,17 @@ def _pattern(scores: Array, mask: Array | None) -> Array:
         scores -= largest(scores, -1, None)
         np.exp(scores, out=scores)
     total = row_sums(scores)
-    scores /= (total + (total == 0))[..., None]
+    total += total == 0  # of a query that sees nothing
+    scores /= total[..., None]
     return scores
 
 
 def _product(left: Array, right: Array, template: Array) -> Array:
     """left @ right, its axes laid out in memory as the template's: heads that were split off can be merged uncopied."""
-    shape = (*np.broadcast_shapes(left.shape[:-2], right.shape[:-2]), left.shape[-2], right.shape[-1])
-    dtype = np.result_type(left, right)
-    return np.asarray(np.matmul(left, right, out=np.empty_like(template, dtype) if shape == template.shape else None))
+    same = left.shape[:-2] == right.shape[:-2] == template.shape[:-2] and left.dtype == right.dtype
+    if not same or (left.shape[-2], right.shape[-1]) != template.shape[-2:]:
+        return np.asarray(left @ right)
+    return np.asarray(np.matmul(left, right, out=np.empty_like(template, left.dtype)))
 
 
 def attention_backward(

@@ -7,8 +7,9 @@ import numpy as np
 from minigrad.errors import DtypeError, OutOfRangeError, ShapeError
 from minigrad.fused import Fused
 from minigrad.ops.axes import located, shape_of
+from minigrad.ops.buffers import row_sums
 from minigrad.ops.choices import where
-from minigrad.ops.neural.softmax import largest, log_softmax
+from minigrad.ops.neural.softmax import largest, log_softmax, near_zero
 from minigrad.tape import Array
 from minigrad.tensor import Tensor, TensorLike, as_array
 
@@ -41,16 +42,16 @@ def _rows(logits: Array, targets: Array, counted: Array) -> Array:
 
 def _forward(
     logits: Array, *, targets: Array, counted: Array, smoothing: float, reduction: Reduction
-) -> tuple[Array, tuple[Array, Array]]:
+) -> tuple[Array, tuple[Array | None, Array]]:
     rows = _rows(logits, targets, counted)
-    top = largest(rows, -1, None)
-    shifted = rows - top
-    total = np.exp(shifted).sum(axis=-1)
+    top = None if near_zero(rows) else largest(rows, -1, None)
+    shifted = rows if top is None else rows - top
+    total = row_sums(np.exp(shifted))
     total += total == 0  # a row of -inf alone: every class has probability 0
     log_sum = np.log(total)
     losses = log_sum - shifted[np.arange(targets.size), targets.reshape(-1)]
     if smoothing:
-        losses = (1 - smoothing) * losses + smoothing * (log_sum - shifted.mean(axis=-1))
+        losses = (1 - smoothing) * losses + smoothing * (log_sum - row_sums(shifted) / shifted.shape[-1])
     losses = np.where(counted.reshape(-1), losses, np.zeros((), losses.dtype))
     if reduction == "none":
         return losses.reshape(targets.shape), (top, total)
@@ -59,15 +60,15 @@ def _forward(
 
 
 def _backward(
-    g: Array, out: Array, residuals: tuple[Array, Array], logits: Array, *,
+    g: Array, out: Array, residuals: tuple[Array | None, Array], logits: Array, *,
     targets: Array, counted: Array, smoothing: float, reduction: Reduction,
 ) -> tuple[Array]:  # fmt: skip
     """dlogits = (p - (1 - e) onehot - e / V) * g, with g shared out by the reduction; 0 in rows that do not count."""
     top, total = residuals
     each = g.reshape(-1, 1) if reduction == "none" else g / _count(counted) if reduction == "mean" else g
     share = np.where(counted.reshape(-1, 1), each, np.zeros((), total.dtype))
-    dlogits = np.asarray(_rows(logits, targets, counted) - top)
-    np.exp(dlogits, out=dlogits)
+    rows = _rows(logits, targets, counted)
+    dlogits = np.asarray(np.exp(rows if top is None else rows - top))
     dlogits *= share / total[:, None]  # p * share
     dlogits[np.arange(targets.size), targets.reshape(-1)] -= (1 - smoothing) * share[:, 0]
     if smoothing:

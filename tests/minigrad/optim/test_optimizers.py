@@ -137,8 +137,8 @@ def test_going_on_from_a_state_dict_is_bit_identical(kind, dtype):
 def test_a_state_dict_is_a_copy_and_a_foreign_one_is_refused():
     optimizer = Adam(parameters(), 0.1)
     state = optimizer.state_dict()
-    state["mean"][:] = 99
-    assert not optimizer.state_dict()["mean"].any()
+    state["sum"][:] = 99
+    assert not optimizer.state_dict()["sum"].any()
     for foreign in (SGD(parameters(), 0.1).state_dict(), Adam(parameters(shapes=((7,),)), 0.1).state_dict(), {}):
         with pytest.raises(mg.CheckpointError, match=r"another's: it holds .*, not "):
             optimizer.load_state_dict(foreign)
