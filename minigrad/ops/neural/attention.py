@@ -90,12 +90,12 @@ def _visible(content: Array, live: Array | None) -> Array:
     return content if live is None else np.where(live, content, np.zeros((), content.dtype))
 
 
-def attention_forward(query: Array, key: Array, value: Array, *, mask: Array | None) -> tuple[Array, Kept]:
-    """The kernel, for `multi_head_attention` too."""
-    alive = _rows_alive(query, key, value, mask)
-    query, key, value = (_visible(*pair) for pair in zip((query, key, value), alive, strict=True))
-    pattern = _pattern((query * (1 / math.sqrt(query.shape[-1]))) @ key.swapaxes(-1, -2), mask)
-    return _product(pattern, value, query), Kept(pattern, *alive)
+def attend(scaled: Array, key: Array, value: Array, mask: Array | None) -> tuple[Array, Kept]:
+    """softmax(scaled @ key^T, where=mask) @ value, of queries divided by sqrt(D_h) already, and what to keep."""
+    alive = _rows_alive(scaled, key, value, mask)
+    scaled, key, value = (_visible(*pair) for pair in zip((scaled, key, value), alive, strict=True))
+    pattern = _pattern(scaled @ key.swapaxes(-1, -2), mask)
+    return _product(pattern, value, scaled), Kept(pattern, *alive)
 
 
 def _pattern(scores: Array, mask: Array | None) -> Array:
@@ -127,23 +127,34 @@ def _product(left: Array, right: Array, template: Array) -> Array:
     return np.asarray(np.matmul(left, right, out=np.empty_like(template, left.dtype)))
 
 
-def attention_backward(
-    g: Array, out: Array, kept: Kept, query: Array, key: Array, value: Array, *, mask: Array | None
-) -> tuple[Array, Array, Array]:
-    """dV = P^T g; dP = g V^T; dS = P * (dP - rowsum(dP * P)); dQ = dS K / sqrt(D_h); dK = dS^T Q / sqrt(D_h)."""
+def attend_backward(g: Array, kept: Kept, scaled: Array, key: Array, value: Array) -> tuple[Array, Array, Array]:
+    """dV = P^T g; dP = g V^T; dS = P * (dP - rowsum(dP * P)); dscaled = dS K; dK = dS^T scaled."""
     pattern = kept.pattern
     dvalue = _product(pattern.swapaxes(-1, -2), g, value)
     dscores = g @ _visible(value, kept.live_value).swapaxes(-1, -2)
     dscores -= np.einsum("...i,...i->...", dscores, pattern)[..., None]
     dscores *= pattern
-    dscores *= 1 / math.sqrt(query.shape[-1])
-    dquery = _product(dscores, _visible(key, kept.live_key), query)
-    dkey = _product(dscores.swapaxes(-1, -2), _visible(query, kept.live_query), key)
+    dscaled = _product(dscores, _visible(key, kept.live_key), scaled)
+    dkey = _product(dscores.swapaxes(-1, -2), _visible(scaled, kept.live_query), key)
+    return dscaled, dkey, dvalue
+
+
+def _forward(query: Array, key: Array, value: Array, *, mask: Array | None) -> tuple[Array, Kept]:
+    return attend(query * (1 / math.sqrt(query.shape[-1])), key, value, mask)
+
+
+def _backward(
+    g: Array, out: Array, kept: Kept, query: Array, key: Array, value: Array, *, mask: Array | None
+) -> tuple[Array, Array, Array]:
+    """See `attend_backward`; dQ = dscaled / sqrt(D_h)."""
+    scale = 1 / math.sqrt(query.shape[-1])
+    dquery, dkey, dvalue = attend_backward(g, kept, query * scale, key, value)
+    dquery *= scale
     return dquery, dkey, dvalue
 
 
 _attention = Fused(
-    "attention", _definition, attention_forward, attention_backward,
+    "attention", _definition, _forward, _backward,
     formula="softmax(query @ key^T / sqrt(D_h)) @ value", reads="query key value",
     kinks="a query that may see no key: output 0, derivative 0",
 )  # fmt: skip

@@ -11,7 +11,7 @@ from minigrad.errors import operation_error
 from minigrad.fused import Fused
 from minigrad.ops.axes import as_mask, shape_of
 from minigrad.ops.buffers import column_sums
-from minigrad.ops.neural.attention import Kept, attention, attention_backward, attention_forward
+from minigrad.ops.neural.attention import Kept, attend, attend_backward, attention
 from minigrad.ops.neural.linear import affine, as_rows, linear, no_bias
 from minigrad.ops.shapes import reshape, swapaxes
 from minigrad.state import current
@@ -45,31 +45,40 @@ def _definition(
 
 
 class Projected(NamedTuple):
-    """What the forward kernel leaves: query, key, value by heads, the heads' outputs merged, and attention's own."""
+    """What the forward kernel leaves: queries / sqrt(D_h), keys, values by heads, their outputs merged, attention's."""
 
-    query: Array
+    scaled: Array
     key: Array
     value: Array
     merged: Array
     kept: Kept
 
 
-def _heads(x: Array, weight: Array, bias: Array, heads: int) -> Array:
-    """x @ weight + bias, split into heads; in memory still (..., T, H, D_h), so that merging copies nothing."""
-    projected = affine(as_rows(x), weight, bias)
-    return projected.reshape(*x.shape[:-1], heads, weight.shape[1] // heads).swapaxes(-2, -3)
+def _split(rows: Array, like: Array, heads: int) -> Array:
+    """Rows (n, H D_h) as (..., H, T, D_h), a view: in memory still (..., T, H, D_h), so that merging copies nothing."""
+    return rows.reshape(*like.shape[:-1], heads, rows.shape[1] // heads).swapaxes(-2, -3)
+
+
+def _merge(z: Array) -> Array:
+    """(..., H, T, D_h) as a matrix of one row a position, the inverse of `_split`."""
+    *batch, heads, length, width = z.shape
+    return z.swapaxes(-2, -3).reshape(math.prod(batch) * length, heads * width)
 
 
 def _forward(
     x: Array, memory: Array, w_q: Array, b_q: Array, w_k: Array, b_k: Array, w_v: Array, b_v: Array,
     w_o: Array, b_o: Array, *, heads: int, mask: Array | None,
 ) -> tuple[Array, Projected]:  # fmt: skip
-    query = _heads(x, w_q, b_q, heads)
-    key, value = _heads(memory, w_k, b_k, heads), _heads(memory, w_v, b_v, heads)
-    z, kept = attention_forward(query, key, value, mask=mask)
-    merged = _merged(z)
+    memory_rows = as_rows(memory)
+    query = affine(as_rows(x), w_q, b_q)
+    query *= math.sqrt(heads / w_q.shape[1])
+    scaled = _split(query, x, heads)
+    key = _split(affine(memory_rows, w_k, b_k), memory, heads)
+    value = _split(affine(memory_rows, w_v, b_v), memory, heads)
+    z, kept = attend(scaled, key, value, mask)
+    merged = _merge(z)
     out = affine(merged, w_o, b_o).reshape(*x.shape[:-1], w_o.shape[1])
-    return out, Projected(query, key, value, merged, kept)
+    return out, Projected(scaled, key, value, merged, kept)
 
 
 def _backward(
@@ -78,11 +87,11 @@ def _backward(
     w_o: Array, b_o: Array, *, heads: int, mask: Array | None,
 ) -> Sequence[Array]:  # fmt: skip
     """Back through the output projection, the heads (see `attention`), and the three projections."""
-    query, key, value, merged, kept = residuals
+    scaled, key, value, merged, kept = residuals
     rows = as_rows(g)
-    dz = (rows @ w_o.T).reshape(*g.shape[:-1], heads, w_o.shape[0] // heads).swapaxes(-2, -3)
-    dquery, dkey, dvalue = attention_backward(dz, out, kept, query, key, value, mask=mask)
-    dq, dk, dv = _merged(dquery), _merged(dkey), _merged(dvalue)
+    dz = _split(rows @ w_o.T, g, heads)
+    dq, dk, dv = (_merge(cotangent) for cotangent in attend_backward(dz, kept, scaled, key, value))
+    dq *= math.sqrt(heads / w_q.shape[1])
     dx = (dq @ w_q.T).reshape(x.shape)
     dmemory = dk @ w_k.T
     dmemory += dv @ w_v.T
@@ -92,12 +101,6 @@ def _backward(
         x_rows.T @ dq, column_sums(dq), memory_rows.T @ dk, column_sums(dk), memory_rows.T @ dv, column_sums(dv),
         merged.T @ rows, column_sums(rows),
     )  # fmt: skip
-
-
-def _merged(heads: Array) -> Array:
-    """(..., H, T, D_h) as a matrix of one row a position, the inverse of what `_heads` does to a product."""
-    *batch, count, length, width = heads.shape
-    return heads.swapaxes(-2, -3).reshape(math.prod(batch) * length, count * width)
 
 
 _multi_head_attention = Fused(

@@ -7,7 +7,7 @@ import numpy as np
 from minigrad.errors import ShapeError
 from minigrad.fused import Fused
 from minigrad.ops.axes import located, shape_of
-from minigrad.ops.buffers import add_into, column_sums, filled
+from minigrad.ops.buffers import add_into, column_sums, filled, row_by_row
 from minigrad.ops.elementwise import add, multiply, sqrt
 from minigrad.tape import Array
 from minigrad.tensor import Tensor, TensorLike
@@ -36,7 +36,7 @@ def _normalised(normal: Array, gain: Any, bias: Any, eps: float) -> tuple[Array,
     variance = np.einsum("...i,...i->...", normal, normal)[..., None] / normal.shape[-1]
     rate = 1 / np.sqrt(variance + eps)
     normal *= rate
-    return add_into(np.asarray(normal * gain), bias), (normal, rate)
+    return add_into(row_by_row(np.multiply, normal, gain), bias), (normal, rate)
 
 
 def _backward(
@@ -48,7 +48,7 @@ def _backward(
     share = filled(width, 1 / width, normal.dtype) * gain
     product = g * normal
     dgain, dbias = column_sums(product.reshape(-1, width)), column_sums(g.reshape(-1, width))
-    dx = g * gain
+    dx = row_by_row(np.multiply, g, gain)
     dx -= (g @ share)[..., None]  # mean(h)
     dx -= np.multiply(normal, (product @ share)[..., None], out=product)  # normal * mean(h * normal)
     dx *= rate
