@@ -6,7 +6,7 @@ Nothing is global: the state is a context variable, one value a thread and task,
 import functools
 import inspect
 from collections.abc import Callable, Generator, Sequence
-from contextvars import ContextVar
+from contextvars import ContextVar, Token
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
@@ -76,9 +76,18 @@ class State:
             setattr(new, field, value)
         return new
 
+    def within(self, path: str, calls: dict[str, int]) -> "State":
+        """A copy with the module path and the counts of calls changed, as each call of a module makes one."""
+        return State(
+            self.recording, self.unfused, self.inside_rule, path, calls, self.default_dtype, self.watch, self.entered
+        )
+
 
 _STATE: ContextVar[State] = ContextVar("minigrad", default=State())  # noqa: B039 - immutable
 current: Callable[[], State] = _STATE.get
+enter: Callable[[State], Token[State]] = _STATE.set
+leave: Callable[[Token[State]], None] = _STATE.reset
+"""For what is entered and left by one function call; `setting` is for all else."""
 
 
 class setting:

@@ -188,8 +188,10 @@ def make_node(
 
 
 def arrays_within(kept: Any) -> Iterable[Any]:
-    """What a kernel left behind, or a parameter such as an index holds, one by one."""
-    return kept if isinstance(kept, tuple) else (kept,)
+    """What a kernel left behind, or a parameter such as an index holds, one by one; tuples may hold tuples."""
+    if not isinstance(kept, tuple):
+        return (kept,)
+    return [array for part in kept for array in arrays_within(part)]
 
 
 def without_values(param: Any) -> Any:

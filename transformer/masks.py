@@ -23,5 +23,6 @@ def causal_mask(length: int) -> Mask:
 
 
 def decoder_mask(target_in: Ids) -> Mask:
-    """Causal, and no padding among the keys: (B, T) -> (B, 1, T, T)."""
-    return padding_mask(target_in) & causal_mask(target_in.shape[1])
+    """Causal, and no padding among the keys: (B, T) -> (B, 1, T, T), or (T, T) where no padding is."""
+    causal = causal_mask(target_in.shape[1])
+    return padding_mask(target_in) & causal if (target_in == PAD).any() else causal

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from minigrad.errors import CheckpointError, ModuleError
-from minigrad.state import current, setting
+from minigrad.state import State, current, enter, leave, setting
 from minigrad.tape import Array
 from minigrad.tensor import Tensor
 
@@ -94,18 +94,27 @@ class Module:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run `forward` inside the module's scope."""
-        with self.scope():
+        state = current()
+        token = enter(state.within(*self._place(state)))
+        try:
             return self.forward(*args, **kwargs)
+        finally:
+            leave(token)
 
     def scope(self) -> setting:
         """A context in which new nodes carry this module's path. Methods other than `forward` open it themselves."""
-        calls = current().calls
+        path, calls = self._place(current())
+        return setting(path=path, calls=calls)
+
+    def _place(self, state: State) -> tuple[str, dict[str, int]]:
+        """The path of this call, and the counts of calls within the outermost one, this call counted."""
+        calls = state.calls
         if calls is None:
             self._settle()
-            return setting(path=self.path, calls={})
-        path = self.path or joined(current().path, type(self).__name__)
+            return self.path, {}
+        path = self.path or joined(state.path, type(self).__name__)
         count = calls[path] = calls.get(path, 0) + 1
-        return setting(path=path if count == 1 else f"{path}#{count}")
+        return (path if count == 1 else f"{path}#{count}"), calls
 
     def _settle(self) -> None:
         """Attach what was put into a list after the list was assigned."""

@@ -101,7 +101,7 @@ class Optimizer:
 
     def _values(self) -> Array:
         """All parameters' values, flat: the array of the last step if nobody else has changed a parameter since."""
-        arrays = [parameter.data for parameter in self.parameters]
+        arrays = [parameter._data for parameter in self.parameters]
         if all(array is handed for array, handed in zip(arrays, self._handed_out, strict=True)):
             return self._flat
         return np.concatenate([array.reshape(-1) for array in arrays])

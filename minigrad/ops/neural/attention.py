@@ -79,7 +79,7 @@ class Kept(NamedTuple):
 
 def _rows_alive(query: Array, key: Array, value: Array, mask: Array | None) -> list[Array | None]:
     """`_live` of query, key and value, None where all rows take part, as is usual."""
-    if mask is None or mask.all() or (mask.ndim > 1 and mask.any(-1).all() and mask.any(-2).all()):
+    if mask is None or (mask.ndim > 1 and mask.any(-1).all() and mask.any(-2).all()):
         return [None, None, None]
     each = [_live(mask, content.shape, axis) for content, axis in ((query, -1), (key, -2), (value, -2))]
     return [None if live.all() else live for live in each]
@@ -90,8 +90,17 @@ def _visible(content: Array, live: Array | None) -> Array:
     return content if live is None else np.where(live, content, np.zeros((), content.dtype))
 
 
+def _adds_no_axis(mask: Array, query: Array) -> bool:
+    """Whether the mask leaves the scores' leading axes, and the queries', as they are."""
+    if mask.ndim > query.ndim:
+        return False
+    return all(size in (1, axis) for size, axis in zip(mask.shape[-2::-1], query.shape[-2::-1], strict=False))
+
+
 def attend(scaled: Array, key: Array, value: Array, mask: Array | None) -> tuple[Array, Kept]:
     """softmax(scaled @ key^T, where=mask) @ value, of queries divided by sqrt(D_h) already, and what to keep."""
+    if mask is not None and mask.all() and _adds_no_axis(mask, scaled):
+        mask = None  # hides nothing, and adds no axis
     alive = _rows_alive(scaled, key, value, mask)
     scaled, key, value = (_visible(*pair) for pair in zip((scaled, key, value), alive, strict=True))
     pattern = _pattern(scaled @ key.swapaxes(-1, -2), mask)
@@ -103,7 +112,6 @@ def _pattern(scores: Array, mask: Array | None) -> Array:
     if mask is not None:
         shape = np.broadcast_shapes(mask.shape, scores.shape)
         scores = scores if scores.shape == shape else np.broadcast_to(scores, shape).copy()
-        mask = None if mask.all() else mask
     if near_zero(scores):
         np.exp(scores, out=scores)
         if mask is not None:
