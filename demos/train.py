@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from transformer.training.run import Run
 
 SUMMARY = "train the Transformer on a task, and save the run"
-SETTINGS = ("steps", "schedule", "peak_rate", "warmup", "seed")  # options that are fields of TrainingConfig
+SETTINGS = ("steps", "schedule", "peak_rate", "warmup", "workers", "seed")  # options that are fields of TrainingConfig
 SHOWN, SHOWN_MISTAKES = 6, 3
 
 
@@ -39,6 +39,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--warmup", type=positive_number, metavar="N", help="steps in which the learning rate rises")
     parser.add_argument(
         "--seed", type=whole_number, metavar="N", help="of the weights, the data and dropout (default 0)"
+    )
+    parser.add_argument(
+        "--workers",
+        type=positive_number,
+        metavar="N",
+        help="threads that share the work of every batch (default 1; 2 pay for models wider than the tasks' own)",
     )
     parser.add_argument(
         "--out", type=Path, metavar="RUN", help="the run's folder (default runs/TASK; never overwritten)"
@@ -91,7 +97,7 @@ def resumed(options: argparse.Namespace) -> "Run":
     from minigrad.errors import MinigradError
     from transformer.training.run import open_run
 
-    for name in ("out", "schedule", "peak_rate", "warmup"):
+    for name in ("out", "schedule", "peak_rate", "warmup", "workers"):
         if getattr(options, name) is not None:
             raise UserError(
                 f"--{name.replace('_', '-')} can't change a run that is resumed: leave it out, or start a new run"

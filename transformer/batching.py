@@ -6,6 +6,7 @@ The target is fed shifted right (section 3.1 of the paper): the decoder reads `<
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +24,23 @@ class Batch:
 
     def __len__(self) -> int:
         return len(self.source)
+
+    @property
+    def tokens(self) -> int:
+        """How many target tokens there are to be learnt, the ends included."""
+        return int(np.count_nonzero(self.target_out != PAD))
+
+    def split(self, parts: int) -> list["Batch"]:
+        """The pairs in their order as `parts` batches that differ by one pair at most; fewer if there are not as many.
+
+        They look at this batch's arrays, and are padded as it is.
+        """
+        bounds = [len(self) * part // parts for part in range(parts + 1)]
+        return [
+            Batch(self.source[start:stop], self.target_in[start:stop], self.target_out[start:stop])
+            for start, stop in pairwise(bounds)
+            if start < stop
+        ]
 
 
 def pad(sequences: Sequence[Sequence[int]], value: int = PAD) -> NDArray[np.int64]:

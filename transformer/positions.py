@@ -1,5 +1,6 @@
 """Sinusoidal positional encoding. The paper, section 3.5."""
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -31,23 +32,30 @@ def positions_of(words: Mask) -> Ids:
     return np.maximum(places, 0)
 
 
+@lru_cache(maxsize=8)
+def table(length: int, d_model: int, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
+    """`sinusoids` in a dtype, locked; the same array is given out again."""
+    rows = sinusoids(length, d_model).astype(dtype)
+    rows.setflags(write=False)
+    return rows
+
+
 class PositionalEncoding(mg.nn.Module):
-    """x + PE, then dropout (section 5.4). PE is a constant: its table grows when a longer sequence comes."""
+    """x + PE, then dropout (section 5.4). PE is a constant, computed for `length` positions, or for as many as come."""
 
     def __init__(self, d_model: int, dropout: float, length: int) -> None:
         self.d_model = d_model
         self.dropout = dropout
-        self.table = sinusoids(length, d_model)
+        self.length = length
 
     def forward(self, x: mg.Tensor, words: Mask, rng: np.random.Generator | None = None) -> mg.Tensor:
         """x (B, T, D), words (B, T), True where a word stands -> (B, T, D)."""
         return mg.nn.dropout(x + self.encoding(words, x.dtype), self.dropout, rng)
 
     def encoding(self, words: Mask, dtype: npt.DTypeLike) -> mg.Tensor:
-        """PE of each word: (B, T) -> (B, T, D)."""
-        places = positions_of(words)
-        longest = int(places.max(initial=0)) + 1
-        if longest > len(self.table):
-            self.table = sinusoids(max(longest, 2 * len(self.table)), self.d_model)
-        table: npt.NDArray[Any] = self.table.astype(dtype)
-        return mg.Tensor(table[places], name="positional encoding")
+        """PE of each word: (B, T) -> (B, T, D), or (T, D) where no padding is."""
+        length = words.shape[1]
+        enough = max(self.length, 1 << (length - 1).bit_length())  # doubled, so that few tables are ever made
+        rows = table(enough, self.d_model, np.dtype(dtype))
+        encoded = rows[:length] if words.all() else rows[positions_of(words)]
+        return mg.Tensor(encoded, name="positional encoding")

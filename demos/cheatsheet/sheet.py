@@ -6,7 +6,7 @@ from pathlib import Path
 
 from demos.cheatsheet.checked import CheckedRow
 
-NAMES, ERRORS = 16, 11  # the widths of the first and the last column
+NAMES, ERRORS = 21, 11  # the widths of the first and the last column
 NARROWEST, WIDEST = 24, 90  # what is between them
 
 

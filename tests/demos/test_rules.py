@@ -108,10 +108,10 @@ def test_lines_keep_to_the_width_of_the_terminal(width):
         assert told[0][0].strip() == name
         assert [error.strip() for _, _, error, _ in told if error.strip()] == ["WRONG"]
         for name_part, middle, error, _ in told:
-            assert len(name_part + middle + error) <= max(width, 51)
+            assert len(name_part + middle + error) <= max(width, 56)
         said = "".join(middle for _, middle, _, _ in told).replace(" ", "")
         assert all(str(derivative).replace(" ", "") in said for derivative in row.derivatives)
-    assert len(header(width)) <= max(width, 51)
+    assert len(header(width)) <= max(width, 56)
 
 
 def test_the_page_is_one_valid_file_without_scripts_or_links(few, command, workplace):

@@ -4,6 +4,7 @@ import json
 import os
 import re
 import signal
+import threading
 import time
 from dataclasses import replace
 
@@ -12,6 +13,7 @@ import pytest
 
 import minigrad as mg
 from transformer.tasks import TASKS
+from transformer.training import gradients
 from transformer.training.config import load_config
 from transformer.training.metrics import read_metrics
 
@@ -89,6 +91,39 @@ def test_a_disk_that_fills_is_a_failed_training_that_names_the_file(refused, wor
     assert told == "runs/copy/last.safetensors: No space left on device"
 
 
+def test_workers_share_the_batches_and_the_run_keeps_how_many(command, workplace):
+    status, out, err = command("train", "copy", "--steps", "2", "--workers", "2")
+    assert (status, err) == (0, "")
+    assert "saved in runs/copy" in out
+    assert load_config(workplace / "runs/copy/config.toml").training.workers == 2
+    assert command("train", "--resume", "runs/copy", "--steps", "3")[0] == 0
+    assert load_config(workplace / "runs/copy/config.toml").training.workers == 2
+
+
+@pytest.mark.parametrize("number", ["0", "-1", "two"])
+def test_a_number_of_workers_that_is_none_is_refused(refused, workplace, number):
+    assert "--workers" in refused("train", "copy", "--workers", number)
+
+
+def test_a_worker_without_memory_is_a_failed_training(refused, workplace, monkeypatch):
+    def full(*arguments):
+        if threading.current_thread() is not threading.main_thread():
+            raise MemoryError("Unable to allocate 9 TiB")
+        return honest(*arguments)
+
+    honest = gradients.part_of_gradients
+    monkeypatch.setattr(gradients, "part_of_gradients", full)
+    assert "Unable to allocate 9 TiB" in refused("train", "copy", "--steps", "1", "--workers", "2", status=1)
+    assert not (workplace / "runs/copy").exists()
+
+
+def test_memory_is_kept_or_not_and_anything_else_is_one_line(command, refused, workplace, monkeypatch):
+    monkeypatch.setenv("MINIGRAD_KEEP_MEMORY", "maybe")
+    assert refused("train", "copy", "--steps", "1") == "MINIGRAD_KEEP_MEMORY is 0 or 1, not 'maybe'"
+    monkeypatch.setenv("MINIGRAD_KEEP_MEMORY", "0")
+    assert command("train", "copy", "--steps", "1")[0] == 0
+
+
 def test_time_that_is_up_stops_in_good_order_and_is_said(command, workplace):
     status, out, _ = command("train", "copy", "--max-seconds", "0.001")
     assert status == 0
@@ -115,6 +150,7 @@ def test_resume_goes_on_and_may_add_steps(command, copy_run):
         (["--peak-rate", "2"], "--peak-rate can't change"),
         (["--warmup", "2"], "--warmup can't change"),
         (["--schedule", "paper"], "--schedule can't change"),
+        (["--workers", "2"], "--workers can't change"),
         (["--steps", "29"], "has made 30 steps already: --steps can't be fewer"),
     ],
 )

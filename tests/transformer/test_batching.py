@@ -59,3 +59,22 @@ def test_nothing_to_batch_is_refused() -> None:
         make_batch([])
     with pytest.raises(ValueError, match=r"pair 1 .*empty source"):
         make_batch([([4], [5]), ([], [5])])
+
+
+@given(pairs, st.integers(1, 9))
+def test_a_batch_is_split_into_parts_of_nearly_the_same_size(
+    drawn: list[tuple[list[int], list[int]]], parts: int
+) -> None:
+    batch = make_batch(drawn)
+    split = batch.split(parts)
+    assert len(split) == min(parts, len(batch))
+    assert max(map(len, split)) - min(map(len, split)) <= 1
+    for field in dataclasses.fields(batch):
+        whole = getattr(batch, field.name)
+        np.testing.assert_array_equal(np.concatenate([getattr(part, field.name) for part in split]), whole)
+        assert all(np.shares_memory(getattr(part, field.name), whole) for part in split)
+
+
+@given(pairs)
+def test_tokens_are_the_targets_and_their_ends(drawn: list[tuple[list[int], list[int]]]) -> None:
+    assert make_batch(drawn).tokens == sum(len(target) + 1 for _, target in drawn)

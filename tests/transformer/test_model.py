@@ -261,7 +261,7 @@ def test_module_paths_name_the_papers_parts():
 
 def test_an_error_names_the_module_it_happened_in():
     model, (source, target_in, _) = small_model(), small_batch()
-    with pytest.raises(ValueError, match="in decoder.layers.0.cross_attention: .* memory of 10"):
+    with pytest.raises(ValueError, match=r"in decoder\.layers\.0\.cross_attention: .* memory of 10"):
         model.decode(target_in, model.encode(source)[:, :, :10], source)
     in_key = r"linear in decoder.layers.0.cross_attention.key: x \(3, 5, 10\)"
     with model.capture(), pytest.raises(ValueError, match=in_key):

@@ -56,7 +56,7 @@ def symbol_task(
         max_target_length=LONGEST,
         recipe=Recipe(
             model={"d_model": 64, "heads": 4, "layers": 1, "d_ff": 256, "dropout": 0.0},
-            training={"steps": steps, "warmup": 200, "peak_rate": 3e-3},
+            training={"steps": steps, "warmup": 200, "peak_rate": 3e-3, "window": 8},
         ),
         goal=0.999,
         budget=budget,
@@ -109,6 +109,6 @@ REVERSE = symbol_task(
     "reverse",
     "Write the letters from back to front: a b c -> c b a",
     write=lambda letters: letters[::-1],
-    steps=1800,
+    steps=2000,
     budget=90,
 )

@@ -49,7 +49,7 @@ TRANSLATE = Task(
     max_target_length=25,  # 他们今天早上在公园找到了我们的二十二辆旧自行车吗？
     recipe=Recipe(
         model={"d_model": 64, "heads": 4, "layers": 2, "d_ff": 256, "dropout": 0.0},
-        training={"steps": 1000, "warmup": 200, "peak_rate": 3e-3, "label_smoothing": 0.1},
+        training={"steps": 1000, "warmup": 200, "peak_rate": 3e-3, "label_smoothing": 0.1, "window": 8},
     ),
     goal=0.99,
     budget=100,

@@ -25,6 +25,9 @@ class TrainingConfig:
 
     The learning rate rises to `peak_rate` at step `warmup`. schedule: from there "linear" goes straight down to 0 after
     the last step; "paper" falls as step^-0.5 (section 5.3), without end.
+    batch_size: sentence pairs of a step, on average. window: how many steps' pairs are drawn together, and sorted into
+    batches of nearly one length and about as many tokens each; 1 for batches of all lengths, as they are drawn.
+    workers: threads, each of which takes its part of every batch.
     clip_norm: gradients longer than this, over all parameters together, are scaled down to it.
     averaging: decay of the running average of the weights, which is what is judged and used; 0 for none.
     seed: of the weights, the data and dropout; the test and validation pairs do not depend on it.
@@ -37,15 +40,17 @@ class TrainingConfig:
     peak_rate: float
     schedule: str = "linear"
     batch_size: int = 64
+    window: int = 1
     label_smoothing: float = 0.0
     clip_norm: float = 1.0
     averaging: float = 0.99
     seed: int = 0
     evaluate_every: int = 100
     validation_size: int = 200
+    workers: int = 1
 
     def __post_init__(self) -> None:
-        for name in ("steps", "warmup", "batch_size", "evaluate_every", "validation_size"):
+        for name in ("steps", "warmup", "batch_size", "evaluate_every", "validation_size", "window", "workers"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
         for name in ("peak_rate", "clip_norm"):

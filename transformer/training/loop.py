@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from functools import cache
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 import minigrad as mg
 from transformer.evaluation import evaluate
@@ -15,19 +14,19 @@ from transformer.model import Transformer
 from transformer.tasks.stream import batch_for_step
 from transformer.tasks.task import Pair, Task
 from transformer.training.averaging import RunningAverage
+from transformer.training.blas import limited_blas
 from transformer.training.config import TrainingConfig, save_config
 from transformer.training.errors import TrainingFailed, TrainingInterrupted
+from transformer.training.gradients import Workers
 from transformer.training.interruption import Interruption
 from transformer.training.memory import keep_freed_memory
 from transformer.training.metrics import Metrics, MetricsTable
 from transformer.training.progress import Progress
 from transformer.training.run import Run
 from transformer.training.state import TrainingState
-from transformer.vocabulary import PAD
 
 TEST_SEED = 0
 VALIDATION_SEED = 2**32 - 1  # one that nobody asks for: `evaluate --seed` draws test pairs by seeds of its own
-DROPOUT_STREAM = 1  # keeps dropout's random numbers apart from the data's, which are seeded by [seed, step]
 
 
 @dataclass(frozen=True)
@@ -41,8 +40,8 @@ class Outcome:
 def train(run: Run, progress: Progress, max_seconds: float | None = None) -> Outcome:
     """Train the run's model from where it stands (step 0, or its last saved state) to its configured last step.
 
-    The result depends on the configuration alone: not on where training was stopped and resumed. One BLAS thread; what
-    happens in step n is a function of the seed, the weights and n.
+    The result depends on the configuration alone: not on where training was stopped and resumed, nor on what else the
+    machine does. What happens in step n is a function of the seed, the weights and n.
     max_seconds: stop after the step that takes this session, evaluations included, over so many seconds.
     Raises TrainingInterrupted after Ctrl-C, TrainingFailed when loss or gradient are no longer finite; the run's folder
     then holds a state to resume from.
@@ -52,13 +51,14 @@ def train(run: Run, progress: Progress, max_seconds: float | None = None) -> Out
     deadline = time.monotonic() + (max_seconds if max_seconds is not None else float("inf"))
     with (
         Interruption() as interruption,
-        threadpool_limits(1, user_api="blas"),
+        limited_blas(run.config),
         np.errstate(all="ignore"),  # what overflows is found and named below
+        Workers(config.workers) as workers,
         ExitStack() as opened,
     ):
         saved = run.load_last()
         model = Transformer(run.config.model, rng=config.seed)
-        parameters = list(model.parameters())
+        parameters = model.parameters()
         schedule = learning_rate(config, run.config.model.d_model)
         optimizer = mg.optim.Adam(parameters, lr=schedule, betas=(0.9, 0.98), eps=1e-9)
         average = RunningAverage(model, config.averaging)
@@ -72,15 +72,15 @@ def train(run: Run, progress: Progress, max_seconds: float | None = None) -> Out
         while state.step < config.steps:
             cpu_start, wall_start = time.process_time(), time.perf_counter()
             step = state.step + 1
-            batch = batch_for_step(task, config.batch_size, config.seed, step)
-            dropout = np.random.default_rng([config.seed, DROPOUT_STREAM, step])
+            batch = batch_for_step(task, config.batch_size, config.seed, step, config.window)
 
-            logits = model(batch.source, batch.target_in, rng=dropout)  # (B, T_s), (B, T_t) -> (B, T_t, V)
-            loss = mg.cross_entropy(logits, batch.target_out, ignore_index=PAD, label_smoothing=config.label_smoothing)
-            optimizer.zero_grad()
-            loss.backward()
+            loss, gradients = workers.loss_and_gradients(
+                model, parameters, batch, config.label_smoothing, config.seed, step
+            )
+            for parameter, gradient in zip(parameters, gradients, strict=True):
+                parameter.grad = gradient
             norm = mg.optim.clip_grad_norm(parameters, config.clip_norm)
-            require_finite(run, step, {"loss": loss.item(), "gradient": norm})
+            require_finite(run, step, {"loss": loss, "gradient": norm})
             optimizer.step()
             average.update(step)
 
@@ -92,10 +92,10 @@ def train(run: Run, progress: Progress, max_seconds: float | None = None) -> Out
             )
             row = Metrics(
                 step=step,
-                loss=loss.item(),
+                loss=loss,
                 rate=optimizer.rate,
                 gradient_norm=norm,
-                tokens=int(np.count_nonzero(batch.target_out != PAD)),
+                tokens=batch.tokens,
                 cpu_seconds=state.cpu_seconds,
                 wall_seconds=state.wall_seconds,
             )

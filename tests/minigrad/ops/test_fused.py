@@ -74,7 +74,16 @@ THIRD_ORDER = {
     "linear": (mg.linear, [(2, 3), (3, 2), (2,)]),
     "dropout": (lambda x: mg.dropout(x * x * x, np.array([True, False, True]), 0.4), [(3,)]),
     "attention": (lambda q, k, v: mg.attention(q, k, v, np.tril(np.ones((2, 3), bool))), [(2, 2), (3, 2), (3, 2)]),
-}
+    "add_norm": (lambda x, y, gain, bias: mg.add_norm(x, y, gain, bias, eps=0.1), [(2, 3), (2, 3), (3,), (3,)]),
+    "embedding": (lambda table: mg.embedding(table * table * table, [2, 0, 2], 0.5), [(3, 2)]),
+    "feed_forward": (
+        lambda x, w_1, w_2: mg.feed_forward(x, w_1, np.array([9.0, -9.0, 9.0]), w_2, None), [(2, 2), (2, 3), (3, 1)]
+    ),
+    "multi_head_attention": (
+        lambda x, m, q, k, v, o: mg.multi_head_attention(x, m, (q, None), (k, None), (v, None), (o, None), 2),
+        [(2, 2), (3, 2), (2, 2), (2, 2), (2, 2), (2, 1)],
+    ),
+}  # fmt: skip
 
 
 def test_every_fused_operation_has_a_third_order_check():

@@ -28,7 +28,7 @@ def test_the_rate_has_its_peak_at_the_end_of_warmup(schedule):
 
 
 def test_the_recipes_are_those_that_were_measured():
-    measured = {"copy": (1, 1200, 0.0), "reverse": (1, 1800, 0.0), "translate": (2, 1000, 0.1)}
+    measured = {"copy": (1, 1200, 0.0), "reverse": (1, 2000, 0.0), "translate": (2, 1000, 0.1)}
     for name, expected in measured.items():
         task = TASKS[name]
         model, training = configure(task).model, configure(task).training
@@ -37,6 +37,7 @@ def test_the_recipes_are_those_that_were_measured():
         assert model.max_length == max(task.max_source_length, task.max_target_length) + 1
         assert (training.warmup, training.peak_rate, training.batch_size, training.clip_norm) == (200, 3e-3, 64, 1.0)
         assert (training.schedule, training.averaging, training.seed) == ("linear", 0.99, 0)
+        assert (training.window, training.workers) == (8, 1)
 
 
 def test_a_short_run_warms_up_for_a_quarter_of_its_steps():
@@ -85,8 +86,9 @@ def test_what_is_wrong_is_named_in_one_line(tmp_path, tiny_config, old, new, com
     assert "\n" not in str(caught.value)
 
 
-def test_a_setting_that_an_older_run_does_not_name_has_its_default(tmp_path, tiny_config):
-    assert load_config(edited(tmp_path, tiny_config, "averaging = 0.99\n", "")) == tiny_config
+@pytest.mark.parametrize("line", ["averaging = 0.99\n", "window = 1\n", "workers = 1\n"])
+def test_a_setting_that_an_older_run_does_not_name_has_its_default(tmp_path, tiny_config, line):
+    assert load_config(edited(tmp_path, tiny_config, line, "")) == tiny_config
 
 
 def test_a_whole_number_may_stand_for_a_float(tmp_path, tiny_config):
@@ -109,6 +111,8 @@ def test_sections_must_be_tables_and_the_file_must_be_there_and_be_text(tmp_path
     "changes",
     [
         *({field.name: 0} for field in fields(TrainingConfig) if field.name in ("steps", "warmup", "batch_size")),
+        {"window": 0},
+        {"workers": 0},
         {"peak_rate": 0.0},
         {"clip_norm": -1.0},
         {"label_smoothing": 1.0},

@@ -86,7 +86,7 @@ def pressing_ctrl_c(function, stop):
     """`function`, but Ctrl-C is pressed while it runs in step `stop`."""
 
     def pressing(*arguments):
-        if function.__name__ == "evaluate" or arguments[-1] == stop:
+        if function.__name__ == "evaluate" or arguments[3] == stop:  # task, batch_size, seed, step
             press_ctrl_c()
         return function(*arguments)
 

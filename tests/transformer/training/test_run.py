@@ -153,7 +153,7 @@ def test_a_state_with_a_broken_record_or_a_missing_array_is_named(make_run):
         mg.save(run.last_file, arrays, notes | {"state": record})
         with pytest.raises(RunError, match="the record of where training stood is broken"):
             run.load_last()
-    for part in ("model.output.bias", "average.output.bias", "optimizer.mean"):
+    for part in ("model.output.bias", "average.output.bias", "optimizer.sum"):
         mg.save(run.last_file, {name: array for name, array in arrays.items() if name != part}, notes)
         with pytest.raises(RunError, match=r"last\.safetensors: the (state does|weights do) not fit"):
             train(run, Silent())
@@ -200,13 +200,13 @@ def test_weights_of_another_model_or_task_are_refused_whatever_their_shapes_befo
 def test_numbers_that_are_not_finite_are_refused(make_run, bad):
     run = make_run()
     train(run, Silent())
-    for file, name in ((run.best_file, "output.bias"), (run.last_file, "optimizer.square")):
+    for file, name in ((run.best_file, "output.bias"), (run.last_file, "optimizer.sum_of_squares")):
         arrays = mg.load(file)
         arrays[name][3] = bad
         mg.save(file, arrays, read_metadata(file))
     with pytest.raises(RunError, match=r"best\.safetensors: a number in output\.bias is infinite or nan"):
         run.load_model()
-    with pytest.raises(RunError, match=r"last\.safetensors: a number in optimizer\.square is infinite or nan"):
+    with pytest.raises(RunError, match=r"last\.safetensors: a number in optimizer\.sum_of_squares is infinite or nan"):
         run.load_last()
 
 
