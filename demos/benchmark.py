@@ -78,7 +78,9 @@ def run(options: argparse.Namespace) -> int:
 
 @contextmanager
 def new_folder(out: Path | None) -> Iterator[Path]:
-    """Make the folder for what will be written; it is gone at the end if nothing was. Raises UserError if it is used.
+    """Make the folder for what will be written; if it is new and nothing was, it is gone at the end.
+
+    Raises UserError if it is used.
 
     out: where; None for the first free one of runs/benchmark, runs/benchmark-2, ...
     """
@@ -87,6 +89,7 @@ def new_folder(out: Path | None) -> Iterator[Path]:
     path = out if out is not None else free_path("benchmark")
     if path.exists() and not (path.is_dir() and not any(path.iterdir())):
         raise UserError(f"{path} exists: pick another --out")
+    theirs = path.exists()
     with told_plainly(OSError):
         path.mkdir(parents=True, exist_ok=True)
     try:
@@ -95,7 +98,8 @@ def new_folder(out: Path | None) -> Iterator[Path]:
         yield path
     finally:
         with suppress(OSError):  # it is not empty: as it should be
-            path.rmdir()
+            if not theirs:
+                path.rmdir()
 
 
 def tell(found: Sequence["Measured"], against: dict[str, str], threads: str) -> None:

@@ -97,9 +97,8 @@ def gradients(
 def delivered(cotangent: Any, node: Node) -> Tensor:
     """A gradient as its receiver gets it: a Tensor that shares no memory with another gradient, or is on the tape."""
     if isinstance(cotangent, Tensor):
-        if cotangent._node is not None:
-            return cotangent
-        cotangent = cotangent._data
+        # Off the tape it may be a Tensor that somebody holds.
+        return cotangent if cotangent._node is not None else Tensor(cotangent._data)
     if cotangent is None:
         cotangent = np.zeros(node.shape, node.dtype)
     elif cotangent.base is not None or references(cotangent) > UNSHARED:
@@ -129,8 +128,11 @@ def _references_to_a_new_array() -> float:
     return callee(array)
 
 
-UNSHARED = _references_to_a_new_array()
-"""`references` to an array that nobody else holds. A rule may hand out one array twice, or keep it: that is copied."""
+UNSHARED = 0 if sys.gettrace() or sys.getprofile() else min(_references_to_a_new_array(), 4)
+"""`references` to an array that nobody else holds. A rule may hand out one array twice, or keep it: that is copied.
+
+A debugger or profiler may hold more while this is measured; 0 then, so that all is copied. 4 is CPython 3.11's number.
+"""
 
 
 def backward(output: Tensor, gradient: TensorLike | None, retain_graph: bool, create_graph: bool) -> None:

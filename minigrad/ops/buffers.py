@@ -18,6 +18,11 @@ def add_into(buffer: Array, term: Any) -> Array:
     return row_by_row(np.add, buffer, term, buffer if fits else None)
 
 
+def times_into(buffer: Array, factor: float) -> Array:
+    """buffer * factor, in the buffer, unless it holds integers."""
+    return np.asarray(np.multiply(buffer, factor, out=buffer if buffer.dtype.kind in "fc" else None))
+
+
 def row_by_row(ufunc: np.ufunc, x: Array, term: Any, out: Array | None = None) -> Array:
     """ufunc(x, term, out=out), for a term that is a number or a row of x, and an `out` that is None or x.
 

@@ -24,8 +24,8 @@ def _scatter_forward(x: Array, *, index: tuple[Any, ...], shape: tuple[int, ...]
     return out
 
 
-FEW_ROWS = 256
-"""Of a table of so few rows, a product with a matrix of zeros and ones sums the places faster than sorting does."""
+FEW_ROWS, FEW_ELEMENTS, WIDE = 256, 2**20, 8
+"""Up to so many rows, and elements of a matrix of zeros and ones, its product sums wide rows faster than sorting."""
 
 
 def add_rows(x: Array, rows: Array, shape: tuple[int, ...]) -> Array:
@@ -35,13 +35,18 @@ def add_rows(x: Array, rows: Array, shape: tuple[int, ...]) -> Array:
     if places.size and places.min() < 0:
         raise IndexError(f"index {places.min() - shape[0]} is out of bounds for axis 0 with size {shape[0]}")
     terms = np.broadcast_to(x, rows.shape + shape[1:]).reshape(places.size, math.prod(shape[1:]))
-    if shape[0] <= FEW_ROWS and x.dtype in (np.float32, np.float64):
+    if worth_a_product(shape[0], *terms.shape) and x.dtype in (np.float32, np.float64):
         chosen = np.zeros((shape[0], places.size), x.dtype)
         chosen[places, np.arange(places.size)] = 1
         out: Array = chosen @ terms
         if np.isfinite(out).all():  # 0 times inf would reach every row
             return out.reshape(shape)
     return _sorted_sums(terms, places, shape[0]).reshape(shape)
+
+
+def worth_a_product(rows: int, places: int, width: int) -> bool:
+    """Whether (rows, places) @ (places, width) is a quick way to sum the places of each row."""
+    return rows <= FEW_ROWS and rows * places <= FEW_ELEMENTS and width >= WIDE
 
 
 def _sorted_sums(terms: Array, places: Array, count: int) -> Array:

@@ -44,7 +44,8 @@ class Block(NamedTuple):
 class Optimizer:
     """What the optimisers share: the parameters, the rate, the count of steps, and the flat arrays.
 
-    parameters: tensors that require a gradient, of one dtype; each is updated once, however often it is listed.
+    parameters: tensors that require a gradient, of one dtype; each is updated once, however often it is listed. After a
+        step their arrays are views of one flat array: who keeps one of them keeps the memory of all.
     lr: the learning rate, or a function of the step number (from 1).
     """
 
@@ -66,8 +67,9 @@ class Optimizer:
         self.step_count = 0
         self.rate = 0.0
         self._dtype = dtypes.pop()
+        self._wide = np.result_type(self._dtype, np.float32)  # float16 has no room for sums of squares
         self._ends: list[int] = np.cumsum([parameter.size for parameter in self.parameters]).tolist()
-        self._state = {name: np.zeros(self._ends[-1], self._dtype) for name in self.moments}
+        self._state = {name: np.zeros(self._ends[-1], self._wide) for name in self.moments}
         self._missed = [0] * len(self.parameters)
         self._plan: tuple[list[int | None], list[Block]] = [], []
         self._flat = np.empty(0, self._dtype)
@@ -95,7 +97,13 @@ class Optimizer:
             parts: list[Any] = [grads[position][start:stop] for position, start, stop in pieces]  # type: ignore[index]
             g = parts[0] if len(parts) == 1 else np.concatenate(parts)
             moments = [moment[where] for moment in self._state.values()]
-            self.update(new[where], old[where], g, moments, self.step_count - missed)
+            if self._wide == self._dtype:
+                self.update(new[where], old[where], g, moments, self.step_count - missed)
+            else:
+                wide, before, g = np.empty(len(g), self._wide), old[where].astype(self._wide), g.astype(self._wide)
+                self.update(wide, before, g, moments, self.step_count - missed)
+                new[where] = wide
+        self._keep_the_others(new, grads)
         new.setflags(write=False)
         self._hand_out(new, grads)
 
@@ -106,15 +114,21 @@ class Optimizer:
             return self._flat
         return np.concatenate([array.reshape(-1) for array in arrays])
 
+    def _keep_the_others(self, new: Array, grads: Sequence[Array | None]) -> None:
+        """Write the values of parameters without a gradient into the new flat array, which is then whole."""
+        for parameter, end, g in zip(self.parameters, self._ends, grads, strict=True):
+            if g is None:
+                new[end - parameter.size : end] = parameter._data.reshape(-1)
+
     def _hand_out(self, new: Array, grads: Sequence[Array | None]) -> None:
         """Give each parameter that had a gradient its slice."""
-        self._flat = new
         start = 0
         for position, (parameter, end) in enumerate(zip(self.parameters, self._ends, strict=True)):
             if grads[position] is not None:
                 parameter._replace(new[start:end].reshape(parameter.shape))
-            self._handed_out[position] = None if grads[position] is None else parameter.data
+            self._handed_out[position] = parameter._data
             start = end
+        self._flat = new
 
     def _blocks(self, graded: Sequence[bool]) -> list[Block]:
         """The blocks of one step. They stay the same while the same parameters have a gradient."""
@@ -163,11 +177,13 @@ class Optimizer:
         expected = {name: value.shape for name, value in self.state_dict().items()}
         found = {name: np.shape(value) for name, value in state.items()}
         if found != expected:
-            raise CheckpointError(f"this optimiser state is another's: it holds {found}, not {expected}")
+            raise CheckpointError(
+                f"this optimiser state is another's, or an older release's: it holds {found}, not {expected}"
+            )
         self.step_count = int(state["step"])
         self._missed = np.asarray(state["missed"]).tolist()
         for name in self._state:
-            self._state[name] = np.array(state[name], self._dtype)
+            self._state[name] = np.array(state[name], self._wide)
 
 
 class SGD(Optimizer):

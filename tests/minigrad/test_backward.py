@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 import minigrad as mg
+from minigrad import backprop
+from minigrad.operation import TABLE
 
 
 @pytest.fixture
@@ -218,3 +220,32 @@ def test_forward_warns_as_numpy_does_and_backward_is_silent():
         list(mg.walk(y.sum()))
         mg.gradients(y.sum(), [x])
     np.testing.assert_array_equal(x.grad.data, [np.inf, 1])
+
+
+@pytest.mark.parametrize("create_graph", [False, True])
+def test_a_gradient_shares_no_memory_with_what_somebody_holds(x, create_graph):
+    """A seed, what a hook saw, what a rule handed out twice: each gradient is an array of its own."""
+    y = mg.Tensor(np.ones(3), requires_grad=True)
+    seed = mg.Tensor(np.ones(3))
+    dx, dy = mg.gradients(x + y, [x, y], seed, create_graph)
+    assert not any(np.shares_memory(a.data, b.data) for a, b in ((dx, dy), (dx, seed), (dy, seed)))
+    seen = []
+    x.register_hook(seen.append)
+    (x * 3.0).backward(np.ones(3), create_graph=create_graph)
+    assert not np.shares_memory(x.grad.data, seen[0].data)
+
+
+def test_a_gradient_that_nobody_else_holds_is_not_copied(monkeypatch):
+    """Of a big parameter the copy would cost as much as the optimiser's reading it."""
+    monkeypatch.setattr(backprop, "UNSHARED", backprop._references_to_a_new_array())
+    made = []
+    whole = mg.Primitive("whole", lambda w: w * 1.0, "w", mg.Rule(lambda g, out, w: made.append(g * 2.0) or made.pop()))
+    try:
+        w = mg.Tensor(np.ones((3, 4)), requires_grad=True)
+        addresses = []
+        rule = whole.functions[0]
+        whole.functions = (lambda *given: (found := rule(*given), addresses.append(found.ctypes.data))[0],)
+        mg.sum(whole(w)).backward()
+        assert w.grad.data.ctypes.data == addresses[0]
+    finally:
+        del TABLE["whole"]

@@ -32,6 +32,7 @@ DROPOUT_STREAM = 1  # keeps dropout's random numbers apart from the data's, whic
 class Workers:
     """Threads that share the work of every batch: the one that asks, and `count` - 1 more.
 
+    A hook on a parameter is called once a part, from that part's thread, with that part's gradient.
     Used as `with Workers(2) as workers: workers.loss_and_gradients(...)`.
     """
 

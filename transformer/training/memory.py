@@ -28,7 +28,8 @@ def keep_freed_memory() -> None:
         return
     library = glibc()
     if library is not None:
-        library.mallopt(M_MMAP_THRESHOLD, 1 << 30)
+        if not library.mallopt(M_MMAP_THRESHOLD, 1 << 30):  # more than glibc before 2.35 takes
+            library.mallopt(M_MMAP_THRESHOLD, 1 << 25)
         library.mallopt(M_TRIM_THRESHOLD, (1 << 31) - 1)
         library.mallopt(M_TOP_PAD, 1 << 26)
 

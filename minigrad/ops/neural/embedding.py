@@ -5,6 +5,7 @@ from typing import Any
 from minigrad.errors import ShapeError
 from minigrad.fused import Fused
 from minigrad.ops.axes import as_mask, as_places, located, shape_of
+from minigrad.ops.buffers import times_into
 from minigrad.ops.choices import where
 from minigrad.ops.indexing import add_rows, getitem
 from minigrad.tape import Array
@@ -17,8 +18,7 @@ def _definition(table: Tensor, *, ids: Array, scale: float, words: Array | None)
 
 
 def _forward(table: Array, *, ids: Array, scale: float, words: Array | None) -> tuple[Array, None]:
-    out = table[ids]
-    out *= scale
+    out = times_into(table[ids], scale)
     if words is not None:
         out[~words] = 0
     return out, None

@@ -9,7 +9,7 @@ from minigrad.fused import Fused
 from minigrad.ops.axes import located, shape_of
 from minigrad.ops.buffers import row_sums
 from minigrad.ops.choices import where
-from minigrad.ops.neural.softmax import largest, log_softmax, near_zero
+from minigrad.ops.neural.softmax import log_softmax, near_zero, row_shift
 from minigrad.tape import Array
 from minigrad.tensor import Tensor, TensorLike, as_array
 
@@ -44,7 +44,7 @@ def _forward(
     logits: Array, *, targets: Array, counted: Array, smoothing: float, reduction: Reduction
 ) -> tuple[Array, tuple[Array | None, Array]]:
     rows = _rows(logits, targets, counted)
-    top = None if near_zero(rows) else largest(rows, -1, None)
+    top = None if near_zero(rows) else row_shift(rows, None)
     shifted = rows if top is None else rows - top
     total = row_sums(np.exp(shifted))
     total += total == 0  # a row of -inf alone: every class has probability 0

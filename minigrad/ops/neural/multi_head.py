@@ -10,7 +10,7 @@ import numpy as np
 from minigrad.errors import operation_error
 from minigrad.fused import Fused
 from minigrad.ops.axes import as_mask, shape_of
-from minigrad.ops.buffers import column_sums
+from minigrad.ops.buffers import column_sums, times_into
 from minigrad.ops.neural.attention import Kept, attend, attend_backward, attention
 from minigrad.ops.neural.linear import affine, as_rows, linear, no_bias
 from minigrad.ops.shapes import reshape, swapaxes
@@ -70,8 +70,7 @@ def _forward(
     w_o: Array, b_o: Array, *, heads: int, mask: Array | None,
 ) -> tuple[Array, Projected]:  # fmt: skip
     memory_rows = as_rows(memory)
-    query = affine(as_rows(x), w_q, b_q)
-    query *= math.sqrt(heads / w_q.shape[1])
+    query = times_into(affine(as_rows(x), w_q, b_q), math.sqrt(heads / w_q.shape[1]))
     scaled = _split(query, x, heads)
     key = _split(affine(memory_rows, w_k, b_k), memory, heads)
     value = _split(affine(memory_rows, w_v, b_v), memory, heads)

@@ -33,16 +33,31 @@ def near_zero(x: Array) -> bool:
     """Whether all is so near to 0 that sums of exponentials stay in range: nothing needs to be subtracted first.
 
     Exponentials are then as exact without, and the largest of each row, the slowest part of a softmax, isn't needed.
+    float16 has no room for a sum of many, complex numbers have no largest.
     """
-    if x.dtype.kind != "f" or not x.size:
+    if not x.size:
         return False
     limit = _range_of_exp(x.dtype)
     return bool(x.max() <= limit and x.min() >= -limit)  # False for NaN
 
 
+def row_shift(x: Array, where: Any) -> Array:
+    """What to subtract from each row that is not known to be near zero: its largest element; 0 if it is near zero.
+
+    Row by row, so that no bit of a row's exponentials depends on the rows beside it.
+    """
+    top, limit = largest(x, -1, where), _range_of_exp(x.dtype)
+    if limit < 0:
+        return top
+    low = np.min(x, axis=-1, keepdims=True, initial=np.inf, where=True if where is None else where)
+    return np.where((top <= limit) & (low >= -limit), np.zeros((), top.dtype), top)
+
+
 @cache
 def _range_of_exp(dtype: np.dtype[Any]) -> float:
-    """A third of the largest number whose exponential a dtype can hold: the rest is for the sum."""
+    """A third of the largest number whose exponential a dtype can hold, the rest being for the sum; -1 for none."""
+    if dtype.kind != "f" or dtype.itemsize < 4:
+        return -1.0
     return float(np.log(np.finfo(dtype).max)) / 3
 
 

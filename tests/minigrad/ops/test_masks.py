@@ -131,3 +131,36 @@ def test_a_mask_that_is_not_boolean_is_refused(mask):
                  lambda m: mg.dropout(np.ones((3, 3)), m, 0.1)):  # fmt: skip
         with pytest.raises(mg.DtypeError, match="a mask is boolean, True = takes part"):
             call(mask)
+
+
+def test_a_hidden_score_however_large_does_not_change_a_bit_of_those_before_it():
+    rng = np.random.default_rng(0)
+    q, k, v = (rng.standard_normal((6, 8)).astype(np.float32) for _ in range(3))
+    later = k.copy()
+    later[5] *= 60
+    causal = np.tri(6, dtype=bool)
+    one, other = mg.attention(q, k, v, causal).data, mg.attention(q, later, v, causal).data
+    np.testing.assert_array_equal(one[:5], other[:5])
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32])
+def test_many_scores_near_zero_do_not_overflow_their_sum(dtype):
+    q, k, v = np.array([[3.6]], dtype), np.ones((2500, 1), dtype), np.ones((2500, 2), dtype)
+    np.testing.assert_allclose(mg.attention(q, k, v).data, [[1, 1]], rtol=2e-3)
+    logits = mg.Tensor(np.full((1, 3000), 3.5, dtype), requires_grad=True)
+    loss = mg.cross_entropy(logits, np.array([0]))
+    np.testing.assert_allclose(float(loss.data), np.log(3000), rtol=2e-3)
+    (d,) = mg.gradients(loss, [logits])
+    np.testing.assert_allclose(d.data[0, :2], [1 / 3000 - 1, 1 / 3000], rtol=2e-2)
+
+
+def test_layers_take_integers_as_their_definitions_do():
+    w = (np.ones((4, 4), int), None)
+    calls = (
+        lambda: mg.embedding(np.arange(6).reshape(3, 2), [0, 1]),
+        lambda: mg.multi_head_attention(*[np.ones((2, 4), int)] * 2, w, w, w, w, 2),
+    )
+    for call in calls:
+        fused = call()
+        with mg.unfused():
+            np.testing.assert_allclose(fused.data, call().data)

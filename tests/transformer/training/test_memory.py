@@ -21,6 +21,9 @@ class Musl:
 
     def mallopt(self, name, value):
         self.told.append(name)
+        return value <= self.most
+
+    most = 1 << 31
 
 
 class Glibc(Musl):
@@ -48,6 +51,13 @@ def test_glibc_is_told_three_things(running_on, monkeypatch, value):
         monkeypatch.setenv(memory.VARIABLE, value)
     memory.keep_freed_memory()
     assert sorted(library.told) == [-3, -2, -1]
+
+
+def test_an_older_glibc_gets_the_most_that_it_takes(running_on):
+    library = running_on(Glibc())
+    library.most = 1 << 26
+    memory.keep_freed_memory()
+    assert sorted(library.told) == [-3, -3, -2, -1]
 
 
 def test_the_environment_can_say_no(running_on, monkeypatch):
