@@ -19,7 +19,9 @@ def located(name: str) -> str:
 
 def shape_of(x: TensorLike) -> tuple[int, ...]:
     """The shape of a tensor, an array, a number or nested lists."""
-    return tuple(x.shape) if isinstance(x, Tensor | np.ndarray) else np.shape(x)
+    if isinstance(x, Tensor):
+        return x._data.shape
+    return x.shape if isinstance(x, np.ndarray) else np.shape(x)
 
 
 def dtype_of(x: TensorLike) -> np.dtype[Any]:

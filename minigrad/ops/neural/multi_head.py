@@ -139,16 +139,15 @@ def multi_head_attention(
 
 def _require_fit(shapes: Sequence[tuple[int, ...]], heads: int, mask: tuple[int, ...] | None) -> None:
     """Raise ValueError for shapes that do not fit together."""
-    (x, memory), pairs = shapes[:2], list(zip(shapes[2::2], shapes[3::2], strict=True))
+    x, memory, w_q, _, w_k, _, w_v, _, w_o, _ = shapes
     if len(x) < 2 or len(memory) < 2 or x[:-2] != memory[:-2]:
         raise ValueError("x and memory need the axes (..., T, D), with the same leading ones")
-    if any(len(weight) != 2 or bias != weight[1:] for weight, bias in pairs):
+    if any(len(weight) != 2 or bias != weight[1:] for weight, bias in zip(shapes[2::2], shapes[3::2], strict=True)):
         raise ValueError("each projection is a weight of two axes and a bias of its second size")
-    (w_q, _), (w_k, _), (w_v, _), (w_o, _) = pairs
     if (w_q[0], w_k[0], w_v[0], w_o[0]) != (x[-1], memory[-1], memory[-1], w_v[1]) or w_q[1] != w_k[1]:
         raise ValueError(f"weights {w_q}, {w_k}, {w_v}, {w_o} for x of width {x[-1]} and memory of {memory[-1]}")
     if heads < 1 or w_q[1] % heads or w_v[1] % heads or not w_q[1]:
         raise ValueError(f"heads={heads} must divide the widths {w_q[1]} and {w_v[1]}")
     scores = (*x[:-2], heads, x[-2], memory[-2])
-    if mask is not None and np.broadcast_shapes(mask, scores) != scores:
+    if mask is not None and mask != scores[len(scores) - len(mask) :] and np.broadcast_shapes(mask, scores) != scores:
         raise ValueError(f"mask of shape {mask} for scores of shape {scores}")
