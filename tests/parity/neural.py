@@ -197,7 +197,20 @@ def dropout(draw: Any) -> Pair:
     return pair(draw, lambda x: mg.dropout(x, keep, rate), lambda x: x * kept / (1 - rate), shape, note=f"{rate}")
 
 
+@st.composite
+def heads(draw: Any, name: str) -> Pair:
+    """The heads cut from the last axis, and put side by side again."""
+    *leading, length = draw(shapes(min_dims=1, max_dims=3, empty=False))
+    count, width = draw(st.permutations((2, 3)))
+    if name == "split_heads":
+        theirs = lambda x: x.unflatten(-1, (count, width)).transpose(-2, -3)  # noqa: E731
+        return pair(draw, lambda x: mg.split_heads(x, count), theirs, (*leading, length, count * width))
+    return pair(draw, mg.merge_heads, lambda z: z.transpose(-2, -3).flatten(-2), (*leading, count, length, width))
+
+
 PAIRS: dict[str, Any] = {
+    "merge_heads": heads("merge_heads"),
+    "split_heads": heads("split_heads"),
     "add_norm": add_norm(),
     "embedding": embedding(),
     "feed_forward": feed_forward(),
