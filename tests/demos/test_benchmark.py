@@ -9,6 +9,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from demos.benchmark import new_folder
 from demos.benchmarking.cores import held_on_cores
 from demos.problems import UserError
 from tests.benchmarks.step import competitors, floor_step, minigrad_step
@@ -246,3 +247,13 @@ def test_turns_alternate_and_ratios_are_of_the_same_round():
     assert found == [{"a": 1, "b": 1}] * 3
     assert ratio({"a": [1, 8, 9], "b": [2, 2, 3]}, "a", "b") == 3
     assert {name: len(turns) for name, turns in side_by_side({"a": list, "b": dict}, 4).items()} == {"a": 4, "b": 4}
+
+
+def test_an_empty_folder_of_the_users_stays_when_nothing_could_be_written(tmp_path):
+    theirs, new = tmp_path / "theirs", tmp_path / "new"
+    theirs.mkdir()
+    for folder in (theirs, new):
+        with pytest.raises(RuntimeError), new_folder(folder):
+            raise RuntimeError
+    assert theirs.is_dir()
+    assert not new.exists()

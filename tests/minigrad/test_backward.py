@@ -1,5 +1,7 @@
 """Contracts 5 and 14: gradients() and backward() are readers of the walk; what they write, and what they refuse."""
 
+import subprocess
+import sys
 import warnings
 
 import numpy as np
@@ -249,3 +251,18 @@ def test_a_gradient_that_nobody_else_holds_is_not_copied(monkeypatch):
         assert w.grad.data.ctypes.data == addresses[0]
     finally:
         del TABLE["whole"]
+
+
+def test_while_a_tracer_runs_at_import_every_gradient_is_copied():
+    code = """
+import sys
+sys.settrace(lambda frame, event, arg: (frame.f_locals, None)[1])
+import numpy as np, minigrad as mg
+from minigrad import backprop
+sys.settrace(None)
+assert backprop.UNSHARED == 0
+x, y = (mg.Tensor(np.ones(3), requires_grad=True) for _ in range(2))
+a, b = mg.gradients((x + y) * 2.0, [x, y], np.ones(3))
+assert not np.shares_memory(a.data, b.data)
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)

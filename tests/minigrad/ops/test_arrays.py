@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import minigrad as mg
+from minigrad.ops.indexing import worth_a_product
 from tests.minigrad.case import masks, some_of
 from tests.minigrad.ops.test_values import operands, same
 from tests.minigrad.strategies import axes, axis, leaf, shapes
@@ -249,3 +250,15 @@ def test_a_function_that_is_not_supported_names_the_nearest(name, nearest, opera
         TypeError, match=rf"np\.{name} is not supported on a Tensor; the nearest that is: np\.{nearest}"
     ):
         getattr(np, name)(*[x, x][:operands])
+
+
+@pytest.mark.parametrize(("rows", "places", "width"), [(256, 5000, 8), (257, 10, 8), (200, 10, 7)])
+def test_many_places_or_narrow_rows_are_summed_without_a_matrix_of_them(rows, places, width):
+    """It would have rows times places elements: gigabytes for a long index."""
+    assert not worth_a_product(rows, places, width)
+    assert worth_a_product(min(rows, 256), min(places, 4096), max(width, 8))
+    index = np.random.default_rng(0).integers(0, rows, places)
+    terms = np.random.default_rng(1).standard_normal((places, width))
+    expected = np.zeros((rows, width))
+    np.add.at(expected, index, terms)
+    np.testing.assert_allclose(mg.scatter_add(terms, index, (rows, width)).data, expected, rtol=1e-12, atol=1e-12)
