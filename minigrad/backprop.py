@@ -87,9 +87,10 @@ def gradients(
                 call_hooks(node, cotangent)
             if node in wanted:
                 found[node] = cotangent
+    last = {node: position for position, node in enumerate(nodes)}  # where a cotangent may be handed over uncopied
     results: list[Tensor] = []
     for position, node in enumerate(nodes):
-        cotangent = found.get(node) if node in nodes[position + 1 :] else found.pop(node, None)
+        cotangent = found.pop(node, None) if last[node] == position else found.get(node)
         results.append(delivered(cotangent, node))
     return results
 

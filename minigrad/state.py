@@ -28,7 +28,7 @@ class Watch(Protocol):
         """Run an operation with nobody looking on, and look at what came out."""
 
     def step(self, node: "Node", cotangent: Any, contributions: Sequence[Any]) -> None:
-        """Look at a step of the walk before it is taken."""
+        """Look at a step of the walk: its node has its whole cotangent and has handed its contributions on."""
 
 
 class State:
