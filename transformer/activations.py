@@ -50,9 +50,10 @@ def in_parts(module: mg.nn.Module) -> bool:
     return watched(module) or not mg.fusing()
 
 
-def named(module: mg.nn.Module, **activations: mg.Tensor) -> None:
-    """Note activations of the running module under its path and their names, if somebody looks."""
+def noted(module: mg.nn.Module, name: str, activation: mg.Tensor) -> mg.Tensor:
+    """Note an activation of the running module under its path and its name, if somebody looks; what goes on from it."""
     watch = _WATCH.get()
     if watch is not None and id(module) in watch.modules:
         path = mg.nn.current_path()
-        watch.seen.update({f"{path}.{name}" if path else name: tensor for name, tensor in activations.items()})
+        watch.seen[f"{path}.{name}" if path else name] = activation
+    return activation

@@ -6,23 +6,28 @@ Shapes: B batch, T_q and T_k lengths; the axis of size 1 after B stands for the 
 import numpy as np
 import numpy.typing as npt
 
-from transformer.vocabulary import PAD
-
 Ids = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
 
 
-def padding_mask(ids: Ids) -> Mask:
+def padding_mask(words: Mask) -> Mask:
     """Keys that are words and not padding: (B, T_k) -> (B, 1, 1, T_k)."""
-    return np.not_equal(ids, PAD)[:, None, None, :]
+    return words[:, None, None, :]
 
 
-def causal_mask(length: int) -> Mask:
-    """Each position sees itself and what stands before it: (T, T), lower-triangular (the paper, section 3.2.3)."""
-    return np.tri(length, dtype=np.bool_)
+def causal_mask(length: int, before: int = 0) -> Mask:
+    """Each position sees itself and what stands before it: (T, before + T), True below and on the diagonal that ends in
+    the last corner. Source: the paper, section 3.2.3.
+
+    before: how many positions, all to be seen, stand before the first.
+    """
+    return np.tri(length, before + length, before, dtype=np.bool_)
 
 
-def decoder_mask(target_in: Ids) -> Mask:
-    """Causal, and no padding among the keys: (B, T) -> (B, 1, T, T), or (T, T) where no padding is."""
-    causal = causal_mask(target_in.shape[1])
-    return padding_mask(target_in) & causal if (target_in == PAD).any() else causal
+def decoder_mask(words: Mask, length: int) -> Mask:
+    """Causal, and no padding among the keys, for the last `length` positions of `words` (B, T).
+
+    (B, 1, length, T), or (length, T) where no padding is.
+    """
+    causal = causal_mask(length, words.shape[1] - length)
+    return causal if words.all() else padding_mask(words) & causal

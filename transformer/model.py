@@ -9,43 +9,52 @@ from typing import Any
 import numpy as np
 
 import minigrad as mg
-from transformer.activations import capture
-from transformer.config import TransformerConfig
+from transformer.activations import capture, noted
+from transformer.cache import Cache
+from transformer.config import StackConfig, TransformerConfig
 from transformer.decoding.greedy import greedy
-from transformer.layers import DecoderLayer, EncoderLayer, TiedProjection, TokenEmbedding
-from transformer.masks import Ids, Mask, decoder_mask, padding_mask
-from transformer.positions import PositionalEncoding
+from transformer.layers import DecoderLayer, EncoderLayer, TiedProjection, TokenEmbedding, View, norm
+from transformer.masks import Ids, decoder_mask, padding_mask
+from transformer.positions import added_positions, after, in_cross_attention, in_self_attention, places_of
 from transformer.vocabulary import PAD
 
 
 class Encoder(mg.nn.Module):
     """N encoder layers; in a pre-norm model a last norm, in the paper's none."""
 
-    def __init__(self, config: TransformerConfig, rng: np.random.Generator) -> None:
+    def __init__(self, config: StackConfig, rng: np.random.Generator) -> None:
         self.layers = [EncoderLayer(config, rng) for _ in range(config.layers)]
-        self.norm = mg.nn.LayerNorm(config.d_model) if config.norm == "pre" else None
+        self.norm = norm(config) if config.norm == "pre" else None
 
-    def forward(self, x: mg.Tensor, mask: Mask, rng: np.random.Generator | None) -> mg.Tensor:
-        """(B, T_s, D) -> (B, T_s, D)."""
-        for layer in self.layers:
-            x = layer(x, mask, rng)
-        return x if self.norm is None else self.norm(x)
+    def forward(
+        self, x: mg.Tensor, view: View, rng: np.random.Generator | None, cache: Cache | None = None
+    ) -> mg.Tensor:
+        """(B, T, D) -> (B, T, D)."""
+        for n, layer in enumerate(self.layers):
+            x = layer(x, view, rng, None if cache is None else cache.layers[n])
+        return noted(self, "out", x if self.norm is None else self.norm(x))
 
 
 class Decoder(mg.nn.Module):
     """N decoder layers; in a pre-norm model a last norm, in the paper's none."""
 
-    def __init__(self, config: TransformerConfig, rng: np.random.Generator) -> None:
+    def __init__(self, config: StackConfig, rng: np.random.Generator) -> None:
         self.layers = [DecoderLayer(config, rng) for _ in range(config.layers)]
-        self.norm = mg.nn.LayerNorm(config.d_model) if config.norm == "pre" else None
+        self.norm = norm(config) if config.norm == "pre" else None
 
     def forward(
-        self, y: mg.Tensor, memory: mg.Tensor, mask: Mask, memory_mask: Mask, rng: np.random.Generator | None
+        self,
+        y: mg.Tensor,
+        memory: mg.Tensor,
+        view: View,
+        memory_view: View,
+        rng: np.random.Generator | None,
+        cache: Cache | None = None,
     ) -> mg.Tensor:
         """y (B, T_t, D), memory (B, T_s, D) -> (B, T_t, D)."""
-        for layer in self.layers:
-            y = layer(y, memory, mask, memory_mask, rng)
-        return y if self.norm is None else self.norm(y)
+        for n, layer in enumerate(self.layers):
+            y = layer(y, memory, view, memory_view, rng, None if cache is None else cache.layers[n])
+        return noted(self, "out", y if self.norm is None else self.norm(y))
 
 
 class Transformer(mg.nn.Module):
@@ -60,8 +69,8 @@ class Transformer(mg.nn.Module):
         self.source_embedding = TokenEmbedding(config.source_vocab, config.d_model, seeded)
         shared = self.source_embedding.weight if config.tied == "all" else None
         self.target_embedding = TokenEmbedding(config.target_vocab, config.d_model, seeded, shared)
-        self.source_positions = PositionalEncoding(config.d_model, config.dropout, config.max_length)
-        self.target_positions = PositionalEncoding(config.d_model, config.dropout, config.max_length)
+        self.source_positions = added_positions(config, seeded)
+        self.target_positions = added_positions(config, seeded)
         self.encoder = Encoder(config, seeded)
         self.decoder = Decoder(config, seeded)
         self.output: mg.nn.Module = (
@@ -77,17 +86,25 @@ class Transformer(mg.nn.Module):
         rng: where dropout's randomness comes from; None, the default: no dropout.
         """
         source, target_in = as_ids("source", source), as_ids("target_in", target_in)
-        return self._decode(target_in, self._encode(source, rng), source, rng)
+        return self._decode(target_in, self._encode(source, rng), source, rng, None)
 
     def encode(self, source: Any) -> mg.Tensor:
         """The encoder's output, "memory": (B, T_s) -> (B, T_s, D)."""
         with self.scope():
             return self._encode(as_ids("source", source), None)
 
-    def decode(self, target_in: Any, memory: mg.Tensor, source: Any) -> mg.Tensor:
-        """Logits from the encoder's output: (B, T_t), (B, T_s, D), (B, T_s) -> (B, T_t, V)."""
+    def decode(self, target_in: Any, memory: mg.Tensor, source: Any, cache: Cache | None = None) -> mg.Tensor:
+        """Logits from the encoder's output: (B, T_t), (B, T_s, D), (B, T_s) -> (B, T_t, V).
+
+        cache: what earlier calls with the same cache left; target_in is then only what follows what they were given.
+        A call's own is added to it. The logits are those of all at once.
+        """
         with self.scope():
-            return self._decode(as_ids("target_in", target_in), memory, as_ids("source", source), None)
+            return self._decode(as_ids("target_in", target_in), memory, as_ids("source", source), None, cache)
+
+    def new_cache(self) -> Cache:
+        """An empty cache for `decode`."""
+        return Cache(self.config.layers)
 
     def generate(self, source: Any, max_length: int = 64) -> Ids:
         """Translate by always taking the likeliest next word: (B, T_s) -> (B, up to max_length) ids.
@@ -107,15 +124,26 @@ class Transformer(mg.nn.Module):
         return sum(parameter.size for parameter in self.parameters())
 
     def _encode(self, source: Ids, rng: np.random.Generator | None) -> mg.Tensor:
-        x = self.source_positions(self.source_embedding(source), source != PAD, rng)
-        memory: mg.Tensor = self.encoder(x, padding_mask(source), rng)
+        words = source != PAD
+        places = places_of(words)
+        x = self.source_positions(self.source_embedding(source), places, rng)
+        view = View(padding_mask(words), in_self_attention(self.config, places, places, x.dtype))
+        memory: mg.Tensor = self.encoder(x, view, rng)
         return memory
 
-    def _decode(self, target_in: Ids, memory: mg.Tensor, source: Ids, rng: np.random.Generator | None) -> mg.Tensor:
-        y = self.target_positions(self.target_embedding(target_in), target_in != PAD, rng)
-        y = self.decoder(y, memory, decoder_mask(target_in), padding_mask(source), rng)
-        logits: mg.Tensor = self.output(y)
-        return logits
+    def _decode(
+        self, target_in: Ids, memory: mg.Tensor, source: Ids, rng: np.random.Generator | None, cache: Cache | None
+    ) -> mg.Tensor:
+        length = target_in.shape[1]
+        words = target_in != PAD if cache is None else cache.extended(target_in)
+        places = places_of(words)
+        new = after(places, length)
+        y = self.target_positions(self.target_embedding(target_in), new, rng)
+        view = View(decoder_mask(words, length), in_self_attention(self.config, new, places, y.dtype))
+        source_words = source != PAD
+        memory_view = View(padding_mask(source_words), in_cross_attention(self.config, new, source_words, y.dtype))
+        y = self.decoder(y, memory, view, memory_view, rng, cache)
+        return noted(self, "logits", self.output(y))
 
 
 def as_ids(name: str, ids: Any) -> Ids:

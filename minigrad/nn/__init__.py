@@ -1,6 +1,6 @@
 """Layers with named parameters."""
 
-from minigrad.nn.layers import Embedding, LayerNorm, Linear, dropout, ones, xavier_uniform, zeros
+from minigrad.nn.layers import Embedding, LayerNorm, Linear, RMSNorm, dropout, normal, ones, xavier_uniform, zeros
 from minigrad.nn.module import Module, Parameter, current_path
 
 __all__ = [
@@ -9,8 +9,10 @@ __all__ = [
     "Linear",
     "Module",
     "Parameter",
+    "RMSNorm",
     "current_path",
     "dropout",
+    "normal",
     "ones",
     "xavier_uniform",
     "zeros",

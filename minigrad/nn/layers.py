@@ -1,4 +1,4 @@
-"""Linear, Embedding, LayerNorm and dropout: the layers a Transformer is made of."""
+"""Linear, Embedding, LayerNorm, RMSNorm and dropout: the layers a Transformer is made of."""
 
 import math
 from typing import Any
@@ -8,7 +8,7 @@ import numpy as np
 from minigrad.errors import DtypeError, OutOfRangeError
 from minigrad.nn.module import Module, Parameter
 from minigrad.ops import dropout as dropout_with_mask
-from minigrad.ops import embedding, layer_norm, linear
+from minigrad.ops import embedding, layer_norm, linear, rms_norm
 from minigrad.state import current
 from minigrad.tape import Array
 from minigrad.tensor import Tensor, TensorLike
@@ -18,6 +18,11 @@ def xavier_uniform(rng: np.random.Generator, inputs: int, outputs: int) -> Param
     """A weight (inputs, outputs), uniform in +-sqrt(6 / (inputs + outputs)). Source: Glorot and Bengio 2010."""
     bound = math.sqrt(6 / (inputs + outputs))
     return Parameter(rng.uniform(-bound, bound, (inputs, outputs)).astype(current().default_dtype))
+
+
+def normal(rng: np.random.Generator, rows: int, width: int, deviation: float) -> Parameter:
+    """A table (rows, width), normal with mean 0 and this standard deviation."""
+    return Parameter((deviation * rng.standard_normal((rows, width))).astype(current().default_dtype))
 
 
 def zeros(*shape: int) -> Parameter:
@@ -53,8 +58,7 @@ class Embedding(Module):
     """
 
     def __init__(self, count: int, width: int, rng: np.random.Generator) -> None:
-        table = rng.standard_normal((count, width)) / math.sqrt(width)
-        self.weight = Parameter(table.astype(current().default_dtype))
+        self.weight = normal(rng, count, width, 1 / math.sqrt(width))
 
     def forward(self, ids: Any) -> Tensor:
         """ids (...), integers in [0, count) -> (..., width). Raises IndexError that names the first id outside."""
@@ -85,6 +89,18 @@ class LayerNorm(Module):
     def forward(self, x: TensorLike) -> Tensor:
         """(..., width) -> (..., width)."""
         return layer_norm(x, self.gain, self.bias, self.eps)
+
+
+class RMSNorm(Module):
+    """Normalisation by the root mean square over the last axis, with a learnt gain (first 1); see `mg.rms_norm`."""
+
+    def __init__(self, width: int, eps: float = 1e-5) -> None:
+        self.gain = ones(width)
+        self.eps = eps
+
+    def forward(self, x: TensorLike) -> Tensor:
+        """(..., width) -> (..., width)."""
+        return rms_norm(x, self.gain, self.eps)
 
 
 def dropout(x: Tensor, rate: float, rng: np.random.Generator | None) -> Tensor:

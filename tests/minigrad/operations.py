@@ -3,6 +3,7 @@
 `CASES` is complete: test_table.py fails for a row that has none.
 """
 
+import math
 from typing import Any
 
 import numpy as np
@@ -212,9 +213,13 @@ def attention(draw):
     leading = np.broadcast_shapes(query, key, value)
     seen = ((t_q, t_k), (1, t_k), (t_q, 1), (t_k,), (*leading, t_q, t_k), (3, *leading, t_q, t_k))
     mask = draw(st.none() | st.sampled_from(seen).flatmap(masks))
+    added = ((t_q, t_k), (1, t_k), (t_q, 1), (t_k,), (), (*np.broadcast_shapes(query, key), t_q, t_k))
+    bias = draw(
+        st.none() | st.sampled_from(added).map(lambda shape: np.linspace(-2, 1, math.prod(shape)).reshape(shape))
+    )
     return case(
-        draw, lambda q, k, v: mg.attention(q, k, v, mask), (*query, t_q, d), (*key, t_k, d), (*value, t_k, d_v),
-        note=f"mask {None if mask is None else mask.shape}",
+        draw, lambda q, k, v: mg.attention(q, k, v, mask, bias), (*query, t_q, d), (*key, t_k, d), (*value, t_k, d_v),
+        note=f"mask {None if mask is None else mask.shape}, bias {None if bias is None else bias.shape}",
     )  # fmt: skip
 
 

@@ -168,6 +168,19 @@ def attention(draw: Any) -> Pair:
 
 
 @st.composite
+def biased_attention(draw: Any) -> Pair:
+    """F.scaled_dot_product_attention with a float mask, which it adds to the scores."""
+    shape, t = (*draw(st.sampled_from(((), (2,)))), 4, 3), 4
+    bias = np.random.default_rng(draw(seeds)).normal(size=draw(st.sampled_from(((t, t), (1, t)))))
+
+    def theirs(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor) -> torch.Tensor:
+        with sdpa_kernel(SDPBackend.MATH):
+            return F.scaled_dot_product_attention(query, key, value, attn_mask=torch.tensor(bias))
+
+    return pair(draw, lambda q, k, v: mg.attention(q, k, v, bias=bias), theirs, shape, shape, shape, note="bias")
+
+
+@st.composite
 def causal_attention(draw: Any) -> Pair:
     leading, length, d = draw(st.sampled_from(((), (2,), (2, 3)))), draw(st.integers(1, 5)), 4
     mask = np.tril(np.ones((length, length), bool))
@@ -215,7 +228,7 @@ PAIRS: dict[str, Any] = {
     "embedding": embedding(),
     "feed_forward": feed_forward(),
     "multi_head_attention": multi_head_attention(),
-    "attention": attention() | causal_attention(),
+    "attention": attention() | biased_attention() | causal_attention(),
     "cross_entropy": cross_entropy(),
     "dropout": dropout(),
     "gelu": gelu(),

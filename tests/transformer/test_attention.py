@@ -6,6 +6,7 @@ import pytest
 import minigrad as mg
 from transformer import MultiHeadAttention, capture
 from transformer.masks import causal_mask, decoder_mask, padding_mask
+from transformer.vocabulary import PAD
 
 
 def module(d_model=12, heads=3):
@@ -52,7 +53,7 @@ def test_the_fused_operation_is_the_parts_run_one_by_one():
     fused, gradients = run()
     with capture(attention) as seen:
         parts, expected = run()
-    assert {name.rpartition(".")[2] for name in seen} == {"q", "k", "v", "scores", "pattern", "z"}
+    assert {name.rpartition(".")[2] for name in seen} == {"q", "k", "v", "scores", "pattern", "z", "out"}
     np.testing.assert_allclose(fused.data, parts.data, rtol=1e-12, atol=1e-14)
     for one, other in zip(gradients, expected, strict=True):
         np.testing.assert_allclose(one.data, other.data, rtol=1e-10, atol=1e-13)
@@ -87,9 +88,13 @@ def test_heads_must_divide_the_width():
 
 def test_masks_say_true_where_a_query_may_look():
     ids = np.array([[1, 5, 0, 6], [1, 7, 8, 0]])
-    assert padding_mask(ids).shape == (2, 1, 1, 4)
+    words = ids != PAD
+    assert padding_mask(words).shape == (2, 1, 1, 4)
     assert causal_mask(3).tolist() == [[True, False, False], [True, True, False], [True, True, True]]
-    mask = decoder_mask(ids)
+    assert causal_mask(2, before=1).tolist() == [[True, True, False], [True, True, True]]
+    mask = decoder_mask(words, 4)
     assert mask.shape == (2, 1, 4, 4)
     assert mask[0, 0, 3].tolist() == [True, True, False, True]  # itself and the past, but no padding
     assert mask[1, 0, 1].tolist() == [True, True, False, False]
+    assert np.array_equal(decoder_mask(words, 2), mask[:, :, 2:])
+    assert decoder_mask(np.ones((2, 3), bool), 3).tolist() == causal_mask(3).tolist()

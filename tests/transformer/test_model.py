@@ -8,6 +8,8 @@ from hypothesis import strategies as st
 import minigrad as mg
 from tests.transformer.models import small_batch, small_model
 from transformer import Transformer, TransformerConfig, capture
+from transformer.layers import View
+from transformer.masks import decoder_mask, padding_mask
 from transformer.vocabulary import BOS, EOS, PAD
 
 
@@ -36,9 +38,8 @@ def test_no_gradient_flows_from_a_position_to_later_words():
     model, (source, target_in, _) = small_model(), small_batch()
     memory = model.encode(source)
     embedded = mg.Tensor(np.random.default_rng(3).standard_normal((3, 7, 12)), requires_grad=True)
-    from transformer.masks import decoder_mask, padding_mask
-
-    states = model.decoder(embedded, memory, decoder_mask(target_in), padding_mask(source), None)
+    view = View(decoder_mask(target_in != PAD, 7))
+    states = model.decoder(embedded, memory, view, View(padding_mask(source != PAD)), None)
     for t in range(7):
         (gradient,) = mg.gradients(states[:, t].sum() + (states[:, t] * states[:, t]).sum(), [embedded])
         assert not gradient.data[:, t + 1 :].any()

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import minigrad as mg
-from transformer.positions import PositionalEncoding, positions_of, sinusoids
+from transformer.positions import PositionalEncoding, places_of, sinusoids
 
 
 def test_the_table_is_the_papers_formula():
@@ -34,16 +34,16 @@ def test_a_shift_is_a_rotation_that_does_not_depend_on_where_it_starts(start, sh
 
 def test_words_are_counted_and_padding_is_not():
     words = np.array([[False, True, True, False, True], [True, True, False, False, False]])
-    assert positions_of(words)[0][words[0]].tolist() == [0, 1, 2]
-    assert positions_of(words)[1][words[1]].tolist() == [0, 1]
+    assert places_of(words)[0][words[0]].tolist() == [0, 1, 2]
+    assert places_of(words)[1][words[1]].tolist() == [0, 1]
 
 
 def test_the_table_grows_for_a_longer_sequence():
     encoding = PositionalEncoding(4, 0.0, length=3)
-    out = encoding(mg.Tensor(np.zeros((1, 50, 4))), np.ones((1, 50), bool))
+    out = encoding(mg.Tensor(np.zeros((1, 50, 4))), np.arange(50))
     np.testing.assert_array_equal(out.data[0], sinusoids(50, 4))
 
 
 def test_the_embeddings_dtype_is_kept():
     encoding = PositionalEncoding(4, 0.0, length=3)
-    assert encoding(mg.Tensor(np.zeros((1, 2, 4), np.float32)), np.ones((1, 2), bool)).dtype == np.float32
+    assert encoding(mg.Tensor(np.zeros((1, 2, 4), np.float32)), np.arange(2)).dtype == np.float32

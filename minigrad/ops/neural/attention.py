@@ -1,14 +1,14 @@
 """Scaled dot-product attention: softmax(Q K^T / sqrt(D_h)) V. The paper, section 3.2.1."""
 
 import math
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from minigrad.errors import operation_error
+from minigrad.errors import DtypeError, operation_error
 from minigrad.fused import Fused
-from minigrad.ops.axes import as_mask, shape_of
+from minigrad.ops.axes import as_mask, located, shape_of
 from minigrad.ops.buffers import row_sums
 from minigrad.ops.choices import where
 from minigrad.ops.neural.softmax import near_zero, row_shift, softmax
@@ -16,34 +16,42 @@ from minigrad.ops.products import matmul
 from minigrad.ops.shapes import broadcast_to, swapaxes
 from minigrad.state import current
 from minigrad.tape import Array
-from minigrad.tensor import Tensor, TensorLike
+from minigrad.tensor import Tensor, TensorLike, as_array
+
+Look: TypeAlias = Callable[[str, Tensor], Tensor]
 
 
-class AttentionSteps(NamedTuple):
-    """What `attention_steps` makes."""
-
-    scores: Tensor
-    pattern: Tensor
-    output: Tensor
+def _unchanged(name: str, tensor: Tensor) -> Tensor:
+    return tensor
 
 
-def attention_steps(query: Tensor, key: Tensor, value: Tensor, mask: Array | None = None) -> AttentionSteps:
-    """The definition of `attention`, step by step, with what is made on the way; arguments as there.
+def attention_steps(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    mask: Array | None = None,
+    bias: Array | None = None,
+    look: Look = _unchanged,
+) -> Tensor:
+    """The definition of `attention`, step by step; arguments as there.
 
-    scores = query @ key^T / sqrt(D_h), pattern = softmax(scores, where=mask), both (..., T_q, T_k);
-    output = pattern @ value.
+    scores = query @ key^T / sqrt(D_h) + bias, pattern = softmax(scores, where=mask), both (..., T_q, T_k);
+    z = pattern @ value.
+    look: called with "scores", "pattern" and "z", each as it is made, and the tensor; what it returns goes on.
     """
     if mask is not None:
         query, key, value = _shown(query, mask, -1), _shown(key, mask, -2), _shown(value, mask, -2)
     scores = matmul(query, swapaxes(key, -1, -2)) * (1 / math.sqrt(query.shape[-1]))
+    if bias is not None:
+        scores = scores + bias.astype(scores.dtype)
     if mask is not None and scores.shape != (shape := np.broadcast_shapes(mask.shape, scores.shape)):
         scores = broadcast_to(scores, shape)
-    pattern = softmax(scores, axis=-1, where=mask)
-    return AttentionSteps(scores, pattern, matmul(pattern, value))
+    pattern = look("pattern", softmax(look("scores", scores), axis=-1, where=mask))
+    return look("z", matmul(pattern, value))
 
 
-def _definition(query: Tensor, key: Tensor, value: Tensor, *, mask: Array | None) -> Tensor:
-    return attention_steps(query, key, value, mask).output
+def _definition(query: Tensor, key: Tensor, value: Tensor, *, mask: Array | None, bias: Array | None) -> Tensor:
+    return attention_steps(query, key, value, mask, bias)
 
 
 def _shown(content: Tensor, mask: Array, other: int) -> Tensor:
@@ -97,13 +105,18 @@ def _adds_no_axis(mask: Array, query: Array) -> bool:
     return all(size in (1, axis) for size, axis in zip(mask.shape[-2::-1], query.shape[-2::-1], strict=False))
 
 
-def attend(scaled: Array, key: Array, value: Array, mask: Array | None) -> tuple[Array, Kept]:
-    """softmax(scaled @ key^T, where=mask) @ value, of queries divided by sqrt(D_h) already, and what to keep."""
+def attend(
+    scaled: Array, key: Array, value: Array, mask: Array | None, bias: Array | None = None
+) -> tuple[Array, Kept]:
+    """softmax(scaled @ key^T + bias, where=mask) @ value, of queries divided by sqrt(D_h), and what to keep."""
     if mask is not None and mask.all() and _adds_no_axis(mask, scaled):
         mask = None  # hides nothing, and adds no axis
     alive = _rows_alive(scaled, key, value, mask)
     scaled, key, value = (_visible(*pair) for pair in zip((scaled, key, value), alive, strict=True))
-    pattern = _pattern(scaled @ key.swapaxes(-1, -2), mask)
+    scores = scaled @ key.swapaxes(-1, -2)
+    if bias is not None:
+        scores += bias.astype(scores.dtype)
+    pattern = _pattern(scores, mask)
     return _product(pattern, value, scaled), Kept(pattern, *alive)
 
 
@@ -151,12 +164,12 @@ def attend_backward(g: Array, kept: Kept, scaled: Array, key: Array, value: Arra
     return dscaled, dkey, dvalue
 
 
-def _forward(query: Array, key: Array, value: Array, *, mask: Array | None) -> tuple[Array, Kept]:
-    return attend(query * (1 / math.sqrt(query.shape[-1])), key, value, mask)
+def _forward(query: Array, key: Array, value: Array, *, mask: Array | None, bias: Array | None) -> tuple[Array, Kept]:
+    return attend(query * (1 / math.sqrt(query.shape[-1])), key, value, mask, bias)
 
 
 def _backward(
-    g: Array, out: Array, kept: Kept, query: Array, key: Array, value: Array, *, mask: Array | None
+    g: Array, out: Array, kept: Kept, query: Array, key: Array, value: Array, *, mask: Array | None, bias: Array | None
 ) -> tuple[Array, Array, Array]:
     """See `attend_backward`; dQ = dscaled / sqrt(D_h)."""
     scale = 1 / math.sqrt(query.shape[-1])
@@ -167,7 +180,7 @@ def _backward(
 
 _attention = Fused(
     "attention", _definition, _forward, _backward,
-    formula="softmax(query @ key^T / sqrt(D_h)) @ value", reads="query key value",
+    formula="softmax(query @ key^T / sqrt(D_h) + bias) @ value", reads="query key value",
     kinks="a query that may see no key: output 0, derivative 0",
 )  # fmt: skip
 
@@ -180,17 +193,20 @@ def _fits(mask: tuple[int, ...], scores: tuple[int, ...]) -> bool:
         return False
 
 
-def attention(query: TensorLike, key: TensorLike, value: TensorLike, mask: Any = None) -> Tensor:
-    """softmax(query @ key^T / sqrt(D_h), where=mask) @ value; leading axes broadcast.
+def attention(query: TensorLike, key: TensorLike, value: TensorLike, mask: Any = None, bias: Any = None) -> Tensor:
+    """softmax(query @ key^T / sqrt(D_h) + bias, where=mask) @ value; leading axes broadcast.
 
     query (..., T_q, D_h), key (..., T_k, D_h), value (..., T_k, D_v) -> (..., T_q, D_v).
     mask: boolean, True = may attend, broadcast to (..., T_q, T_k); anything else is refused (TypeError).
     A query that may attend to no key gets output 0 and finite gradients. Keys and values that no query may attend to
     can't change a bit of any output or gradient, whatever they hold, inf and NaN too.
+    bias: finite numbers added to the scores, an array that broadcasts to them, such as a penalty of distance (ALiBi);
+    a constant: no gradient flows to it. Cast to the scores' dtype.
     Source: the paper, section 3.2.1.
     """
     shapes = q, k, v = shape_of(query), shape_of(key), shape_of(value)
     allowed = None if mask is None else as_mask("attention", mask)
+    added = None if bias is None else _as_bias(bias)
     try:
         if min(map(len, shapes)) < 2:
             raise ValueError("each needs at least the axes (T, D)")
@@ -201,6 +217,29 @@ def attention(query: TensorLike, key: TensorLike, value: TensorLike, mask: Any =
         scores = (*np.broadcast_shapes(q[:-2], k[:-2], v[:-2]), q[-2], k[-2])
         if allowed is not None and not _fits(allowed.shape, scores):
             raise ValueError(f"mask of shape {allowed.shape} for scores of shape {scores}")
+        if added is not None and not _adds_to(added.shape, (*np.broadcast_shapes(q[:-2], k[:-2]), q[-2], k[-2])):
+            raise ValueError(f"bias of shape {added.shape} for scores of shape {scores}")
     except ValueError as error:
         raise operation_error("attention", current().path, [query, key, value], error) from None
-    return _attention(query, key, value, mask=allowed)
+    return _attention(query, key, value, mask=allowed, bias=added)
+
+
+def _as_bias(bias: Any) -> Array:
+    """A locked array of finite numbers that no gradient is wanted of. DtypeError for anything else."""
+    if isinstance(bias, Tensor) and bias.requires_grad:
+        raise DtypeError(f"{located('attention')}: no gradient flows to bias: hand in bias.detach()")
+    array = as_array(bias.data if isinstance(bias, Tensor) else bias)
+    if array.dtype.kind not in "iuf" or not np.isfinite(array).all():
+        raise DtypeError(
+            f"{located('attention')}: bias is finite real numbers, not {array.dtype} with inf or NaN: what may not be "
+            "attended to is said by mask"
+        )
+    return array
+
+
+def _adds_to(bias: tuple[int, ...], scores: tuple[int, ...]) -> bool:
+    """Whether a bias broadcasts to scores without stretching them."""
+    try:
+        return np.broadcast_shapes(bias, scores) == scores
+    except ValueError:
+        return False

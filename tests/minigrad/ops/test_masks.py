@@ -123,6 +123,21 @@ def test_attention_refuses_what_does_not_fit_and_says_what_must(shapes, mask, wo
     assert f"attention: {shapes[0]}, {shapes[1]}, {shapes[2]}: " in str(raised.value)
 
 
+@pytest.mark.parametrize(
+    ("bias", "kind", "words"),
+    [
+        (np.ones((4, 3)), mg.ShapeError, r"bias of shape \(4, 3\) for scores of shape \(3, 3\)"),
+        (np.ones((2, 3, 3)), mg.ShapeError, "bias of shape"),
+        (np.array([0.0, -np.inf, 0.0]), mg.DtypeError, "what may not be attended to is said by mask"),
+        (np.array([True, False, True]), mg.DtypeError, "finite real numbers, not bool"),
+        (mg.Tensor(np.zeros(3), requires_grad=True), mg.DtypeError, "no gradient flows to bias"),
+    ],
+)
+def test_a_bias_that_does_not_fit_or_is_not_finite_or_wants_a_gradient_is_refused(bias, kind, words):
+    with pytest.raises(kind, match=words):
+        mg.attention(np.ones((3, 2)), np.ones((3, 2)), np.ones((3, 2)), bias=bias)
+
+
 @pytest.mark.parametrize("mask", [np.ones((3, 3)), np.ones((3, 3), np.int64), [[0.0, -np.inf, 0.0]] * 3])
 def test_a_mask_that_is_not_boolean_is_refused(mask):
     for call in (lambda m: mg.attention(np.ones((3, 2)), np.ones((3, 2)), np.ones((3, 2)), m),
