@@ -33,12 +33,16 @@ def added_positions(config: StackConfig, rng: np.random.Generator) -> mg.nn.Modu
     return NothingAdded(dropout)
 
 
-def in_self_attention(config: StackConfig, query: Ids, key: Ids, dtype: npt.DTypeLike) -> Relative:
-    """What places do to the scores of one stack: the queries' places, the keys', each (T,) or (B, T)."""
+def in_self_attention(config: StackConfig, new: Ids, places: Ids, dtype: npt.DTypeLike) -> Relative:
+    """What places do to the scores of one stack: (T_q,) of what asks, (T_k,) of all that may answer; or (B,) before it.
+
+    Keys are turned once, when they are made, so those of `new` are: what was decoded before is turned already.
+    """
     if config.positions == "rotary":
-        return Relative(turn(query, config.d_head, dtype), turn(key, config.d_head, dtype))
+        turn_of_new = turn(new, config.d_head, dtype)
+        return Relative(turn_of_new, turn_of_new)
     if config.positions == "alibi":
-        return Relative(bias=distance_penalty(query, key, config.heads))
+        return Relative(bias=distance_penalty(new, places, config.heads))
     return NOTHING
 
 
