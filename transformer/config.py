@@ -30,7 +30,7 @@ class StackConfig:
         (Press et al. 2022); "randomised", sinusoids of a sorted random subset of a longer range (Ruoss et al. 2023);
         "none".
     feed_forward: "relu"; "gelu"; "swiglu", (silu(x W_g) * x W_1) W_2 (Shazeer 2020).
-    bias: whether the linear maps of the layers add one.
+    bias: whether the layers' linear maps and layer normalisations add one.
     max_length: the longest sequence; learned positions end there, sinusoids grow past it.
     Raises ValueError for what does not fit together.
     """

@@ -82,21 +82,24 @@ def feed_forward(config: StackConfig, rng: np.random.Generator) -> mg.nn.Module:
 
 def norm(config: StackConfig) -> mg.nn.Module:
     """The normalisation that a config asks for."""
-    return mg.nn.LayerNorm(config.d_model) if config.norm_kind == "layer" else mg.nn.RMSNorm(config.d_model)
+    if config.norm_kind == "rms":
+        return mg.nn.RMSNorm(config.d_model)
+    return mg.nn.LayerNorm(config.d_model, bias=config.bias)
 
 
 class AddNorm(mg.nn.Module):
     """A residual connection around a sub-layer, and normalisation (section 3.1).
 
     Post-norm, as in the paper: LayerNorm(x + Dropout(sublayer(x))). Pre-norm: x + Dropout(sublayer(LayerNorm(x))).
-    Where the norm is "rms" there is no bias.
+    Where the norm is "rms", or the config wants none, there is no bias.
     """
 
     def __init__(self, config: StackConfig) -> None:
         self.gain = mg.nn.ones(config.d_model)
-        self.bias = mg.nn.zeros(config.d_model) if config.norm_kind == "layer" else None
+        self.bias = mg.nn.zeros(config.d_model) if config.norm_kind == "layer" and config.bias else None
         self.dropout = config.dropout
         self.norm = config.norm
+        self.norm_kind = config.norm_kind
 
     def forward(
         self, x: mg.Tensor, sublayer: Callable[[mg.Tensor], mg.Tensor], rng: np.random.Generator | None
@@ -111,7 +114,7 @@ class AddNorm(mg.nn.Module):
         return mg.add_norm(x, refined, self.gain, self.bias)
 
     def _normalised(self, x: mg.Tensor) -> mg.Tensor:
-        return mg.rms_norm(x, self.gain) if self.bias is None else mg.layer_norm(x, self.gain, self.bias)
+        return mg.rms_norm(x, self.gain) if self.norm_kind == "rms" else mg.layer_norm(x, self.gain, self.bias)
 
 
 class View(NamedTuple):

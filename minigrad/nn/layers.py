@@ -81,9 +81,9 @@ class Embedding(Module):
 class LayerNorm(Module):
     """Layer normalisation over the last axis, with a learnt gain (first 1) and bias (first 0); see `mg.layer_norm`."""
 
-    def __init__(self, width: int, eps: float = 1e-5) -> None:
+    def __init__(self, width: int, eps: float = 1e-5, bias: bool = True) -> None:
         self.gain = ones(width)
-        self.bias = zeros(width)
+        self.bias = zeros(width) if bias else None
         self.eps = eps
 
     def forward(self, x: TensorLike) -> Tensor:
