@@ -12,11 +12,13 @@ import minigrad as mg
 from transformer.activations import capture, noted
 from transformer.cache import Cache
 from transformer.config import StackConfig, TransformerConfig
+from transformer.decoding.beam import beam_search
 from transformer.decoding.greedy import greedy
+from transformer.decoding.writer import Writer
 from transformer.layers import DecoderLayer, EncoderLayer, TiedProjection, TokenEmbedding, View, norm
 from transformer.masks import Ids, decoder_mask, padding_mask
 from transformer.positions import added_positions, after, in_cross_attention, in_self_attention, places_of
-from transformer.vocabulary import PAD
+from transformer.vocabulary import BOS, PAD
 
 
 class Encoder(mg.nn.Module):
@@ -106,13 +108,26 @@ class Transformer(mg.nn.Module):
         """An empty cache for `decode`."""
         return Cache(self.config.layers)
 
-    def generate(self, source: Any, max_length: int = 64) -> Ids:
-        """Translate by always taking the likeliest next word: (B, T_s) -> (B, up to max_length) ids.
+    def writer(self, source: Any) -> Writer:
+        """What writes the rows of `source` (B, T_s) word by word, from bos on; decoders are built on it."""
+        with mg.no_grad():
+            memory = self.encode(source)
+        source = as_ids("source", source)
+        begun = np.full((len(source), 1), BOS)
+        return Writer(self.decode, (memory, source), begun, self.new_cache())
 
-        A row ends with eos, then padding; it holds no bos. It never looks at a target.
+    def generate(self, source: Any, max_length: int = 64, beam: int = 1, length_penalty: float = 0.6) -> Ids:
+        """Translate: (B, T_s) -> (B, up to max_length) ids. A row ends with eos, then padding; it holds no bos.
+
+        It never looks at a target. beam: 1, always the likeliest next word; more, the best that a beam search of this
+        width finds, by length_penalty; see `transformer.decoding.beam`.
         """
-        with self.scope(), mg.no_grad():
-            return greedy(self, as_ids("source", source), max_length)
+        source = as_ids("source", source)
+        with self.scope():
+            if beam == 1:
+                return greedy(self, source, max_length).ids
+            best = beam_search(self, source, beam, max_length, length_penalty).ids[:, 0]
+        return best[:, : int((best != PAD).sum(axis=1).max(initial=0))]
 
     def capture(self) -> AbstractContextManager[dict[str, mg.Tensor]]:
         """`with model.capture() as seen: model(...)`: all named activations; see `transformer.activations`."""

@@ -4,20 +4,19 @@ Shapes: B rows, K beams, L longest length written, V target vocabulary, T_s sour
 """
 
 import math
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-import minigrad as mg
-from transformer.decoding.greedy import next_logits
+from transformer.decoding.writer import CanWrite, Writer, log_probabilities
 from transformer.masks import Ids
-from transformer.vocabulary import BOS, EOS, PAD
-
-if TYPE_CHECKING:
-    from transformer.model import Transformer
+from transformer.vocabulary import EOS, PAD
 
 Scores = NDArray[np.float64]
+
+LARGEST_LOG = 300.0
+"""Of what a score may be divided by: e^300, far within what a number can hold."""
 
 
 class Hypotheses(NamedTuple):
@@ -30,9 +29,8 @@ class Hypotheses(NamedTuple):
     scores: Scores
 
 
-@mg.no_grad()
 def beam_search(
-    model: "Transformer", source: Ids, beams: int, max_length: int = 64, length_penalty: float = 0.6
+    model: CanWrite, source: Any, beams: int, max_length: int = 64, length_penalty: float = 0.6
 ) -> Hypotheses:
     """The `beams` best translations of each row that a search of this width finds: (B, T_s) -> (B, K, L), (B, K).
 
@@ -63,37 +61,29 @@ def beam_search(
     and penalty 0.6.
     """
     _check(beams, max_length, length_penalty)
-    memory, source = model.encode(source), np.asarray(source)
-    finished, opened = _nothing(len(source), beams, max_length), _beginning(len(source), beams, max_length)
+    writer = model.writer(source)
     going = np.arange(len(source))
+    finished, opened = _nothing(len(going), beams, max_length), _beginning(len(going), beams, max_length)
     for length in range(max_length):
         if not len(going):
             break
-        log_p = _continuations(model, opened, length, memory[going], source[going])
-        arrived = _finished_at(length + 1, _likeliest(opened, log_p, length), max_length, length_penalty)
+        log_p = _continuations(writer, opened)
+        ended, _ = _likeliest(opened, log_p, length)
+        arrived = _finished_at(length + 1, ended, max_length, length_penalty)
         kept = _best(_rows(finished, going), arrived)
         finished.ids[going], finished.scores[going] = kept
         log_p[:, :, EOS] = -np.inf
-        opened = _likeliest(opened, log_p, length)
-        bound = opened.scores.max(axis=1) / penalty(max_length, length_penalty)
+        grown, parents = _likeliest(opened, log_p, length)
+        bound = grown.scores.max(axis=1) / penalty(max_length, length_penalty)
         hopeful = bound > kept.scores[:, -1]
-        going, opened = going[hopeful], _rows(opened, hopeful)
+        _write(writer, opened, grown, parents, hopeful, length)
+        going, opened = going[hopeful], _rows(grown, hopeful)
     return _trimmed(finished)
 
 
 def penalty(length: int, exponent: float) -> float:
     """lp(n) = ((5 + n) / 6) ** exponent: what log P of n words is divided by. Source: Wu et al. 2016, equation 14."""
     return float(((5 + length) / 6) ** exponent)
-
-
-def next_log_probabilities(model: "Transformer", begun: Ids, memory: mg.Tensor, source: Ids) -> Scores:
-    """log softmax(logits) of what may come after `begun`: (B, T), (B, T_s, D), (B, T_s) -> (B, V), float64.
-
-    None is positive; those of padding and bos, which are never written, are -inf.
-    """
-    logits = next_logits(model, begun, memory, source).astype(np.float64)
-    shifted = logits - logits.max(axis=-1, keepdims=True)
-    return np.asarray(shifted - np.log(np.exp(shifted).sum(axis=-1, keepdims=True)))
 
 
 def _check(beams: int, max_length: int, length_penalty: float) -> None:
@@ -103,6 +93,8 @@ def _check(beams: int, max_length: int, length_penalty: float) -> None:
         raise ValueError(f"max_length must be at least 1, not {max_length}")
     if not 0 <= length_penalty < math.inf:
         raise ValueError(f"length_penalty must be finite and not negative, not {length_penalty}")
+    if length_penalty * math.log((5 + max_length) / 6) > LARGEST_LOG:
+        raise ValueError(f"length_penalty={length_penalty} is too great: a text of {max_length} words would score 0")
 
 
 def _nothing(rows: int, beams: int, max_length: int) -> Hypotheses:
@@ -117,24 +109,41 @@ def _beginning(rows: int, beams: int, max_length: int) -> Hypotheses:
     return empty
 
 
-def _continuations(model: "Transformer", opened: Hypotheses, length: int, memory: mg.Tensor, source: Ids) -> Scores:
-    """log P of every open hypothesis, `length` words long, with every next word: (B, K, V). Only real ones are run."""
-    row, beam = np.nonzero(opened.scores > -np.inf)
-    begun = np.concatenate([np.full((len(row), 1), BOS), opened.ids[row, beam, :length]], axis=1)
-    following = next_log_probabilities(model, begun, memory[row], source[row])
+def _real(opened: Hypotheses) -> NDArray[np.bool_]:
+    """Which of the open hypotheses (B, K) there are: the writer has a row for each, in this order."""
+    return np.asarray(opened.scores > -np.inf)
+
+
+def _continuations(writer: Writer, opened: Hypotheses) -> Scores:
+    """log P of every open hypothesis with every next word: (B, K, V)."""
+    following, real = log_probabilities(writer.logits()), _real(opened)
     log_p = np.full((*opened.scores.shape, following.shape[-1]), -np.inf)
-    log_p[row, beam] = opened.scores[row, beam, None] + following
+    log_p[real] = opened.scores[real][:, None] + following
     return log_p
 
 
-def _likeliest(opened: Hypotheses, log_p: Scores, length: int) -> Hypotheses:
-    """The K likeliest of the continuations log_p (B, K, V), the word written at position `length`."""
+def _likeliest(opened: Hypotheses, log_p: Scores, length: int) -> tuple[Hypotheses, Ids]:
+    """The K likeliest of the continuations log_p (B, K, V), the word written at position `length`.
+
+    And which of the hypotheses each continues: (B, K).
+    """
     rows, beams, vocabulary = log_p.shape
     flat = log_p.reshape(rows, beams * vocabulary)
     chosen = np.argsort(-flat, axis=1, kind="stable")[:, :beams]  # (B, K)
-    ids = np.take_along_axis(opened.ids, (chosen // vocabulary)[:, :, None], axis=1)
+    parents = chosen // vocabulary
+    ids = np.take_along_axis(opened.ids, parents[:, :, None], axis=1)
     ids[:, :, length] = chosen % vocabulary
-    return Hypotheses(ids, np.take_along_axis(flat, chosen, axis=1))
+    return Hypotheses(ids, np.take_along_axis(flat, chosen, axis=1)), parents
+
+
+def _write(
+    writer: Writer, opened: Hypotheses, grown: Hypotheses, parents: Ids, hopeful: NDArray[np.bool_], length: int
+) -> None:
+    """Let the writer go on with what grew, in the rows that are hopeful, each from its parent."""
+    written = np.full(opened.scores.shape, -1)
+    written[_real(opened)] = np.arange(np.count_nonzero(_real(opened)))  # the writer's rows
+    goes_on = _real(grown) & hopeful[:, None]
+    writer.write(np.take_along_axis(written, parents, axis=1)[goes_on], grown.ids[goes_on, length])
 
 
 def _finished_at(length: int, hypotheses: Hypotheses, max_length: int, length_penalty: float) -> Hypotheses:

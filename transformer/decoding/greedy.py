@@ -1,39 +1,17 @@
 """Greedy decoding: the likeliest word, then the next."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-import minigrad as mg
-from transformer.masks import Ids
-from transformer.vocabulary import BOS, EOS, PAD
-
-if TYPE_CHECKING:
-    from transformer.model import Transformer
+from transformer.decoding.writer import CanWrite, Written, written_by
 
 
-def greedy(model: "Transformer", source: Ids, max_length: int) -> Ids:
-    """(B, T_s) -> (B, up to max_length): each row ends with eos, if it came to one, and is padded after it.
+def greedy(model: CanWrite, source: Any, max_length: int = 64) -> Written:
+    """The likeliest next word, over and over: (B, T_s) -> ids (B, up to max_length), log-probabilities likewise.
 
-    bos and padding are never written. A row that has ended leaves the batch, so it costs nothing more.
+    A row ends with eos, if it came to one, and is padded after it; bos and padding are never written. Of equally likely
+    words the smallest id is taken. A row's log-probabilities add up to log P(y | x).
+    Raises ValueError for max_length below 1.
     """
-    if max_length < 1:
-        raise ValueError(f"max_length must be at least 1, not {max_length}")
-    memory = model.encode(source)
-    written = np.full((len(source), max_length), PAD, dtype=np.int64)
-    going = np.arange(len(source))
-    for length in range(max_length):
-        begun = np.concatenate([np.full((len(going), 1), BOS), written[going, :length]], axis=1)
-        written[going, length] = next_logits(model, begun, memory[going], source[going]).argmax(axis=-1)
-        going = going[written[going, length] != EOS]
-        if not len(going):
-            return written[:, : length + 1]
-    return written
-
-
-def next_logits(model: "Transformer", begun: Ids, memory: mg.Tensor, source: Ids) -> NDArray[Any]:
-    """Logits of what may come after `begun`: (B, T), (B, T_s, D), (B, T_s) -> (B, V); pad and bos never do: -inf."""
-    logits = model.decode(begun, memory, source).data[:, -1].copy()
-    logits[:, [PAD, BOS]] = -np.inf
-    return logits
+    return written_by(model, source, max_length, lambda log_p, rows: np.asarray(log_p.argmax(axis=-1)))

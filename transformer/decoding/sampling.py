@@ -4,39 +4,24 @@ Shapes: B rows, L longest length written, V target vocabulary, T_s source length
 """
 
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-import minigrad as mg
-from transformer.decoding.beam import next_log_probabilities
+from transformer.decoding.writer import CanWrite, Floats, Written, written_by
 from transformer.masks import Ids
-from transformer.vocabulary import BOS, EOS, PAD
-
-if TYPE_CHECKING:
-    from transformer.model import Transformer
-
-Floats = NDArray[np.float64]
 
 
-class Samples(NamedTuple):
-    """One sequence a row: ids (B, L), padded after eos, and each word's log-probability (B, L), 0 at padding."""
-
-    ids: Ids
-    log_probabilities: Floats
-
-
-@mg.no_grad()
 def sample(
-    model: "Transformer",
-    source: Ids,
+    model: CanWrite,
+    source: Any,
     rng: int | np.random.Generator,
     temperature: float = 1.0,
     top_k: int | None = None,
     top_p: float | None = None,
     max_length: int = 64,
-) -> Samples:
+) -> Written:
     """Draw one translation a row, word by word: (B, T_s) -> (B, L), (B, L).
 
         q(v) = softmax(logits / temperature) over what `top_k` and `top_p` keep
@@ -53,23 +38,14 @@ def sample(
     Raises ValueError for a temperature that is not positive and finite, top_k below 1, top_p outside (0, 1], max_length
     below 1.
     """
-    _check(temperature, top_k, top_p, max_length)
-    memory, source = model.encode(source), np.asarray(source)
+    _check(temperature, top_k, top_p)
     children = np.random.default_rng(rng).spawn(len(source))
-    ids = np.full((len(source), max_length), PAD, dtype=np.int64)
-    log_probabilities = np.zeros(ids.shape)
-    going = np.arange(len(source))
-    for length in range(max_length):
-        if not len(going):
-            return Samples(ids[:, :length], log_probabilities[:, :length])
-        begun = np.concatenate([np.full((len(going), 1), BOS), ids[going, :length]], axis=1)
-        log_p = next_log_probabilities(model, begun, memory[going], source[going])
-        uniform = np.array([children[row].random() for row in going])
-        drawn = draw(distribution(log_p, temperature, top_k, top_p), uniform)
-        ids[going, length] = drawn
-        log_probabilities[going, length] = log_p[np.arange(len(going)), drawn]
-        going = going[drawn != EOS]
-    return Samples(ids, log_probabilities)
+
+    def choose(log_p: Floats, rows: NDArray[np.intp]) -> Ids:
+        uniform = np.array([children[row].random() for row in rows])
+        return draw(distribution(log_p, temperature, top_k, top_p), uniform)
+
+    return written_by(model, source, max_length, choose)
 
 
 def distribution(
@@ -119,12 +95,10 @@ def _nucleus(ranked: Floats, top_p: float) -> Floats:
     return np.concatenate([ranked[:, :1], np.where(reached, 0.0, ranked[:, 1:])], axis=-1)
 
 
-def _check(temperature: float, top_k: int | None, top_p: float | None, max_length: int) -> None:
+def _check(temperature: float, top_k: int | None, top_p: float | None) -> None:
     if not 0 < temperature < math.inf:
         raise ValueError(f"temperature must be positive and finite, not {temperature}; top_k=1 is greedy decoding")
     if top_k is not None and top_k < 1:
         raise ValueError(f"top_k must be at least 1, not {top_k}")
     if top_p is not None and not 0 < top_p <= 1:
         raise ValueError(f"top_p must be above 0 and at most 1, not {top_p}")
-    if max_length < 1:
-        raise ValueError(f"max_length must be at least 1, not {max_length}")

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 import minigrad as mg
 from tests.transformer.models import small_model
-from transformer.decoding import beam
 from transformer.decoding.beam import beam_search, penalty
 from transformer.vocabulary import BOS, EOS, PAD
 
@@ -212,9 +211,9 @@ def test_no_row_gives_no_hypotheses():
 def test_it_records_nothing_and_changes_no_source():
     model, source = small_model(), np.array([[3, 4, 5, PAD]])
     before = source.copy()
-    with patch.object(beam, "next_logits", wraps=beam.next_logits) as logits:
+    with patch.object(model, "decode", wraps=model.decode) as decode:
         beam_search(model, source, 2, 4)
-    assert not logits.call_args.args[2].requires_grad
+    assert not decode.call_args.args[1].requires_grad
     assert np.array_equal(source, before)
     assert (mg.Tensor([1.0], requires_grad=True) * 2.0).requires_grad
 
@@ -226,6 +225,7 @@ def test_it_records_nothing_and_changes_no_source():
         (dict(beams=2, max_length=0), "max_length must be at least 1, not 0"),
         (dict(beams=2, length_penalty=-0.1), "length_penalty must be finite and not negative, not -0.1"),
         (dict(beams=2, length_penalty=np.inf), "length_penalty must be finite and not negative, not inf"),
+        (dict(beams=2, length_penalty=1e4), "length_penalty=10000.0 is too great: a text of 64 words would score 0"),
         (dict(beams=2, length_penalty=np.nan), "length_penalty must be finite and not negative, not nan"),
     ],
 )
