@@ -4,8 +4,9 @@ from typing import TYPE_CHECKING, Any
 
 from transformer.activations import capture
 from transformer.attention import MultiHeadAttention
-from transformer.config import TransformerConfig
+from transformer.config import OneStackConfig, TransformerConfig
 from transformer.model import Transformer
+from transformer.one_stack import DecoderOnly, EncoderOnly
 
 if TYPE_CHECKING:
     from transformer.paper_figure import figure1
@@ -20,4 +21,7 @@ def __getattr__(name: str) -> Any:
     return function
 
 
-__all__ = ["MultiHeadAttention", "Transformer", "TransformerConfig", "capture", "figure1"]
+__all__ = [
+    "DecoderOnly", "EncoderOnly", "MultiHeadAttention", "OneStackConfig", "Transformer", "TransformerConfig", "capture",
+    "figure1",
+]  # fmt: skip

@@ -182,9 +182,9 @@ def attention(config: StackConfig, rng: np.random.Generator) -> MultiHeadAttenti
 class TiedProjection(mg.nn.Module):
     """x @ table^T + bias: the output projection that shares the embedding's table (section 3.4)."""
 
-    def __init__(self, table: mg.nn.Parameter) -> None:
+    def __init__(self, table: mg.nn.Parameter, bias: bool = True) -> None:
         self.weight = table
-        self.bias = mg.nn.zeros(len(table))
+        self.bias = mg.nn.zeros(len(table)) if bias else None
 
     def forward(self, x: mg.Tensor) -> mg.Tensor:
         """(..., D) -> (..., V)."""

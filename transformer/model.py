@@ -11,52 +11,14 @@ import numpy as np
 import minigrad as mg
 from transformer.activations import capture, noted
 from transformer.cache import Cache
-from transformer.config import StackConfig, TransformerConfig
-from transformer.decoding.beam import beam_search
-from transformer.decoding.greedy import greedy
+from transformer.config import TransformerConfig
+from transformer.decoding.generate import generate
 from transformer.decoding.writer import Writer
-from transformer.layers import DecoderLayer, EncoderLayer, TiedProjection, TokenEmbedding, View, norm
+from transformer.layers import TiedProjection, TokenEmbedding, View
 from transformer.masks import Ids, decoder_mask, padding_mask
 from transformer.positions import added_positions, after, in_cross_attention, in_self_attention, places_of
-from transformer.vocabulary import BOS, PAD
-
-
-class Encoder(mg.nn.Module):
-    """N encoder layers; in a pre-norm model a last norm, in the paper's none."""
-
-    def __init__(self, config: StackConfig, rng: np.random.Generator) -> None:
-        self.layers = [EncoderLayer(config, rng) for _ in range(config.layers)]
-        self.norm = norm(config) if config.norm == "pre" else None
-
-    def forward(
-        self, x: mg.Tensor, view: View, rng: np.random.Generator | None, cache: Cache | None = None
-    ) -> mg.Tensor:
-        """(B, T, D) -> (B, T, D)."""
-        for n, layer in enumerate(self.layers):
-            x = layer(x, view, rng, None if cache is None else cache.layers[n])
-        return noted(self, "out", x if self.norm is None else self.norm(x))
-
-
-class Decoder(mg.nn.Module):
-    """N decoder layers; in a pre-norm model a last norm, in the paper's none."""
-
-    def __init__(self, config: StackConfig, rng: np.random.Generator) -> None:
-        self.layers = [DecoderLayer(config, rng) for _ in range(config.layers)]
-        self.norm = norm(config) if config.norm == "pre" else None
-
-    def forward(
-        self,
-        y: mg.Tensor,
-        memory: mg.Tensor,
-        view: View,
-        memory_view: View,
-        rng: np.random.Generator | None,
-        cache: Cache | None = None,
-    ) -> mg.Tensor:
-        """y (B, T_t, D), memory (B, T_s, D) -> (B, T_t, D)."""
-        for n, layer in enumerate(self.layers):
-            y = layer(y, memory, view, memory_view, rng, None if cache is None else cache.layers[n])
-        return noted(self, "out", y if self.norm is None else self.norm(y))
+from transformer.stacks import Decoder, Encoder
+from transformer.vocabulary import BOS, PAD, as_ids
 
 
 class Transformer(mg.nn.Module):
@@ -122,12 +84,8 @@ class Transformer(mg.nn.Module):
         It never looks at a target. beam: 1, always the likeliest next word; more, the best that a beam search of this
         width finds, by length_penalty; see `transformer.decoding.beam`.
         """
-        source = as_ids("source", source)
         with self.scope():
-            if beam == 1:
-                return greedy(self, source, max_length).ids
-            best = beam_search(self, source, beam, max_length, length_penalty).ids[:, 0]
-        return best[:, : int((best != PAD).sum(axis=1).max(initial=0))]
+            return generate(self, as_ids("source", source), max_length, beam, length_penalty)
 
     def capture(self) -> AbstractContextManager[dict[str, mg.Tensor]]:
         """`with model.capture() as seen: model(...)`: all named activations; see `transformer.activations`."""
@@ -159,13 +117,3 @@ class Transformer(mg.nn.Module):
         memory_view = View(padding_mask(source_words), in_cross_attention(self.config, new, source_words, y.dtype))
         y = self.decoder(y, memory, view, memory_view, rng, cache)
         return noted(self, "logits", self.output(y))
-
-
-def as_ids(name: str, ids: Any) -> Ids:
-    """Token ids as an int64 array (B, T). Raises TypeError or ValueError for anything else."""
-    array = np.asarray(ids.data if isinstance(ids, mg.Tensor) else ids)
-    if array.dtype.kind not in "iu":
-        raise TypeError(f"{name}: token ids are integers, not {array.dtype}")
-    if array.ndim != 2 or not array.shape[1]:
-        raise ValueError(f"{name}: token ids have the shape (B, T) with T at least 1, not {array.shape}")
-    return array.astype(np.int64, copy=False)

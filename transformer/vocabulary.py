@@ -5,6 +5,11 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
+import minigrad as mg
+
 PAD, BOS, EOS, UNK = 0, 1, 2, 3
 SPECIALS = ("<pad>", "<bos>", "<eos>", "<unk>")
 FORMAT = "minigrad-transformer vocabulary 1"
@@ -123,3 +128,13 @@ class Vocabulary:
             raise ValueError(f"{path}: not a vocabulary: not UTF-8 text") from None
         except ValueError as error:
             raise ValueError(f"{path}: {error}") from None
+
+
+def as_ids(name: str, ids: Any) -> npt.NDArray[np.int64]:
+    """Token ids as an int64 array (B, T). Raises TypeError or ValueError for anything else."""
+    array = np.asarray(ids.data if isinstance(ids, mg.Tensor) else ids)
+    if array.dtype.kind not in "iu":
+        raise TypeError(f"{name}: token ids are integers, not {array.dtype}")
+    if array.ndim != 2 or not array.shape[1]:
+        raise ValueError(f"{name}: token ids have the shape (B, T) with T at least 1, not {array.shape}")
+    return array.astype(np.int64, copy=False)

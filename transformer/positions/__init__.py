@@ -42,7 +42,7 @@ def in_self_attention(config: StackConfig, new: Ids, places: Ids, dtype: npt.DTy
         turn_of_new = turn(new, config.d_head, dtype)
         return Relative(turn_of_new, turn_of_new)
     if config.positions == "alibi":
-        return Relative(bias=distance_penalty(new, places, config.heads))
+        return Relative(bias=distance_penalty(new, places, config.heads, dtype))
     return NOTHING
 
 

@@ -45,15 +45,16 @@ class RandomisedPositions(mg.nn.Module):
     def __init__(self, d_model: int, dropout: float, length: int) -> None:
         self.d_model = d_model
         self.dropout = dropout
+        self.length = length
         self.range = SPREAD * length
 
     def forward(self, x: mg.Tensor, places: Ids, rng: np.random.Generator | None = None) -> mg.Tensor:
-        """x (B, T, D), places (T,) or (B, T) -> (B, T, D). Raises ValueError for more words than the range has."""
+        """x (B, T, D), places (T,) or (B, T) -> (B, T, D). Raises ValueError for more words than `length`."""
         count = longest(places)
-        if SPREAD * count > self.range:
+        if count > self.length:
             raise ValueError(
                 f"{self.path or 'positions'}: a sequence of {count} words is longer than the "
-                f"{self.range // SPREAD} that randomised positions are made for (max_length)"
+                f"{self.length} that randomised positions are made for (max_length)"
             )
         spread = SPREAD * np.arange(count) if rng is None else np.sort(rng.choice(self.range, count, replace=False))
         encoded = encoding(spread[places], self.d_model, x.dtype, self.range)

@@ -18,7 +18,7 @@ Array = npt.NDArray[Any]
 
 
 class Turn(NamedTuple):
-    """The cosine and sine of each number's angle: each (T, D_h), or with (B,), (H,) or (B, H) before it."""
+    """The cosine and sine of each number's angle: each (T, D_h), or with (B, 1), (H,) or (B, H) before it."""
 
     cos: Array
     sin: Array
@@ -63,8 +63,10 @@ def turned(x: mg.Tensor, by: Turn) -> mg.Tensor:
 
 @lru_cache(maxsize=8)
 def _quarter(width: int, dtype: np.dtype[Any]) -> Array:
-    """The matrix that turns each pair by a quarter: (a, b) -> (-b, a)."""
-    return np.kron(np.eye(width // 2), [[0, 1], [-1, 0]]).astype(dtype)
+    """The matrix that turns each pair by a quarter: (a, b) -> (-b, a); locked, the same array is given out again."""
+    quarter: Array = np.kron(np.eye(width // 2), [[0, 1], [-1, 0]]).astype(dtype)
+    quarter.setflags(write=False)
+    return quarter
 
 
 def both_ends(places: Ids, from_end: Ids, heads: int, d_head: int, dtype: npt.DTypeLike) -> Turn:
@@ -82,12 +84,12 @@ def both_ends(places: Ids, from_end: Ids, heads: int, d_head: int, dtype: npt.DT
     )
 
 
-def distance_penalty(query: Ids, key: Ids, heads: int) -> Array:
+def distance_penalty(query: Ids, key: Ids, heads: int, dtype: npt.DTypeLike) -> Array:
     """-2^(-8 h / H) |i - j| for head h = 1..H: (T_q,), (T_k,) -> (H, T_q, T_k), or (B, H, T_q, T_k) of (B, T).
 
     Near heads and far-sighted ones. What follows is penalised as what went before, where no mask hides it.
     Source: Press et al. 2022, section 3.
     """
-    slopes = 2.0 ** (-8 * np.arange(1, heads + 1) / heads)
-    distance = np.abs(query[..., :, None] - key[..., None, :])
+    slopes = (2.0 ** (-8 * np.arange(1, heads + 1) / heads)).astype(dtype)
+    distance = np.abs(query[..., :, None] - key[..., None, :]).astype(dtype)
     return np.asarray(-slopes[:, None, None] * distance[..., None, :, :])
