@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from transformer.activations import capture
+from transformer.activations import capture, patch
 from transformer.attention import MultiHeadAttention
 from transformer.config import OneStackConfig, TransformerConfig
 from transformer.model import Transformer
@@ -23,5 +23,5 @@ def __getattr__(name: str) -> Any:
 
 __all__ = [
     "DecoderOnly", "EncoderOnly", "MultiHeadAttention", "OneStackConfig", "Transformer", "TransformerConfig", "capture",
-    "figure1",
+    "figure1", "patch",
 ]  # fmt: skip

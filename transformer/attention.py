@@ -50,7 +50,8 @@ class MultiHeadAttention(mg.nn.Module):
         mask: boolean, True = may attend, broadcast to (B, H, T_q, T_k). A query that may see nothing gets 0 from every
         head. relative: what places do, see `transformer.positions`. cache: the keys and values of earlier positions,
         which these join; T_k is then how many there are in all.
-        Activations: q (B, H, T_q, D_h), k, v (B, H_k, T_k, D_h), scores and pattern (B, H, T_q, T_k), z like q.
+        Activations: q (B, H, T_q, D_h), k, v (B, H_k, T_k, D_h), scores and pattern (B, H, T_q, T_k), z like q; more in
+        `transformer.activations`.
         """
         if in_parts(self) or relative is not NOTHING or cache is not None or self.kv_heads != self.heads:
             return self._in_parts(x, memory, mask, relative, cache)
@@ -60,7 +61,7 @@ class MultiHeadAttention(mg.nn.Module):
     def _in_parts(
         self, x: mg.Tensor, memory: mg.Tensor, mask: Mask | None, relative: Relative, cache: Grown | Once | None
     ) -> mg.Tensor:
-        q = mg.split_heads(self.query(x), self.heads)
+        q = mg.split_heads(noted(self, "query", self.query(x)), self.heads)
         q = noted(self, "q", q if relative.query is None else turned(q, relative.query))
         make = partial(self._keys_and_values, memory, relative)
         k, v = make() if cache is None else cache.through(make)
@@ -73,7 +74,8 @@ class MultiHeadAttention(mg.nn.Module):
         return noted(self, "out", out)
 
     def _keys_and_values(self, memory: mg.Tensor, relative: Relative) -> KeysValues:
-        k, v = (mg.split_heads(projection(memory), self.kv_heads) for projection in (self.key, self.value))
+        key, value = noted(self, "key", self.key(memory)), noted(self, "value", self.value(memory))
+        k, v = mg.split_heads(key, self.kv_heads), mg.split_heads(value, self.kv_heads)
         return noted(self, "k", k if relative.key is None else turned(k, relative.key)), noted(self, "v", v)
 
     def _shared(self, part: mg.Tensor) -> mg.Tensor:

@@ -104,11 +104,11 @@ class AddNorm(mg.nn.Module):
     def forward(
         self, x: mg.Tensor, sublayer: Callable[[mg.Tensor], mg.Tensor], rng: np.random.Generator | None
     ) -> mg.Tensor:
-        """(B, T, D) -> (B, T, D). Activations: normal, where the norm goes before; sum, where it goes behind; out."""
+        """(B, T, D) -> (B, T, D). Activations: refined, out; normal if the norm goes before, sum if it comes behind."""
         if self.norm == "pre":
             refined = mg.nn.dropout(sublayer(noted(self, "normal", self._normalised(x))), self.dropout, rng)
-            return noted(self, "out", x + refined)
-        refined = mg.nn.dropout(sublayer(x), self.dropout, rng)
+            return noted(self, "out", x + noted(self, "refined", refined))
+        refined = noted(self, "refined", mg.nn.dropout(sublayer(x), self.dropout, rng))
         if self.bias is None or in_parts(self):
             return noted(self, "out", self._normalised(noted(self, "sum", x + refined)))
         return mg.add_norm(x, refined, self.gain, self.bias)

@@ -3,13 +3,12 @@
 Shapes: B batch, T_s / T_t source and target lengths, D d_model, V target vocabulary.
 """
 
-from contextlib import AbstractContextManager
 from typing import Any
 
 import numpy as np
 
 import minigrad as mg
-from transformer.activations import capture, noted
+from transformer.activations import Observed, noted
 from transformer.cache import Cache
 from transformer.config import TransformerConfig
 from transformer.decoding.generate import generate
@@ -21,7 +20,7 @@ from transformer.stacks import Decoder, Encoder
 from transformer.vocabulary import BOS, PAD, as_ids
 
 
-class Transformer(mg.nn.Module):
+class Transformer(Observed):
     """The encoder-decoder Transformer of "Attention Is All You Need".
 
     config: its shape. rng: a seed or generator for the initial weights, and for nothing else.
@@ -86,15 +85,6 @@ class Transformer(mg.nn.Module):
         """
         with self.scope():
             return generate(self, as_ids("source", source), max_length, beam, length_penalty)
-
-    def capture(self) -> AbstractContextManager[dict[str, mg.Tensor]]:
-        """`with model.capture() as seen: model(...)`: all named activations; see `transformer.activations`."""
-        return capture(self)
-
-    @property
-    def parameter_count(self) -> int:
-        """How many numbers are learnt; tied tables count once."""
-        return sum(parameter.size for parameter in self.parameters())
 
     def _encode(self, source: Ids, rng: np.random.Generator | None) -> mg.Tensor:
         words = source != PAD

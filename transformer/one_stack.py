@@ -3,13 +3,12 @@
 Shapes: B batch, T length, D d_model, V vocabulary.
 """
 
-from contextlib import AbstractContextManager
 from typing import Any
 
 import numpy as np
 
 import minigrad as mg
-from transformer.activations import capture, noted
+from transformer.activations import Observed, noted
 from transformer.cache import Cache
 from transformer.config import OneStackConfig
 from transformer.decoding.generate import generate
@@ -21,7 +20,7 @@ from transformer.stacks import Encoder
 from transformer.vocabulary import PAD, as_ids
 
 
-class OneStack(mg.nn.Module):
+class OneStack(Observed):
     """What the two kinds share, below and above the stack: embedding, positions, output.
 
     config: its shape. rng: where the initial weights come from. bias: whether the output has one.
@@ -36,15 +35,6 @@ class OneStack(mg.nn.Module):
             if config.tied == "none"
             else TiedProjection(self.embedding.weight, bias)
         )
-
-    def capture(self) -> AbstractContextManager[dict[str, mg.Tensor]]:
-        """`with model.capture() as seen: model(...)`: all named activations; see `transformer.activations`."""
-        return capture(self)
-
-    @property
-    def parameter_count(self) -> int:
-        """How many numbers are learnt; a tied table counts once."""
-        return sum(parameter.size for parameter in self.parameters())
 
 
 class EncoderOnly(OneStack):
