@@ -4,6 +4,7 @@ A pair is (fill, line). Every text has a contrast of at least 4.5:1 on what it s
 computes them).
 """
 
+from colorsys import hls_to_rgb, rgb_to_hls
 from typing import Literal, NamedTuple
 
 Kind = Literal["input", "operation", "output", "parameter", "constant", "module"]
@@ -15,6 +16,9 @@ class Pair(NamedTuple):
     fill: str
     line: str
 
+
+NIGHT = 0.059
+"""The luminance of dark paper, and 0.05."""
 
 PAPER = "#FFFFFF"
 TEXT = "#1B2733"
@@ -31,6 +35,26 @@ KINDS: dict[Kind, Pair] = {
 }
 CLUSTERS = (Pair("#F7F9FB", "#75869A"), Pair("#EDF2F7", "#75869A"))
 """The surfaces of nested modules, by turns."""
+
+
+def dark(colour: str) -> str:
+    """What stands for a colour `#rrggbb` on a dark ground: its hue, less vivid, with its contrasts to all others.
+
+    The luminance L becomes NIGHT * 1.05 / (L + 0.05) - 0.05, which turns light and dark round and keeps the ratio of
+    any two, (L + 0.05) / (M + 0.05); NIGHT - 0.05 is that of what was white.
+    """
+    hue, lightness, saturation = rgb_to_hls(*(int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)))
+    wanted = min(NIGHT * 1.05 / (luminance(colour) + 0.05) - 0.05, 1.0)
+    vivid = saturation * (0.45 if lightness > 0.7 else 0.8)
+    low, high = 0.0, 1.0
+    for _ in range(20):
+        middle = (low + high) / 2
+        low, high = (middle, high) if luminance(_hex(hue, middle, vivid)) < wanted else (low, middle)
+    return _hex(hue, high, vivid)
+
+
+def _hex(hue: float, lightness: float, saturation: float) -> str:
+    return "#" + "".join(f"{round(255 * channel):02x}" for channel in hls_to_rgb(hue, lightness, saturation))
 
 
 def contrast(one: str, other: str) -> float:

@@ -5,11 +5,13 @@ import re
 from collections.abc import Mapping
 from xml.etree import ElementTree
 
+from minigrad.drawing.palette import dark
 from minigrad.drawing.text import SANS, clean, width
 from minigrad.errors import DrawingError
 
 _SVG = "http://www.w3.org/2000/svg"
 _XLINK = "http://www.w3.org/1999/xlink"
+_COLOUR = re.compile(r"#[0-9a-f]{6}")
 _POINTS = re.compile(r"([\d.]+)pt")
 ElementTree.register_namespace("", _SVG)
 ElementTree.register_namespace("xlink", _XLINK)
@@ -18,8 +20,9 @@ ElementTree.register_namespace("xlink", _XLINK)
 def finish(raw: bytes, title: str, description: str, texts: Mapping[str, str]) -> str:
     """An engine's SVG as a page can take it in.
 
-    It scales with the width it is given, up to its own; it has a title and a description; a box's tooltip is what
-    `texts` says for its id, never the engine's "n0"; fonts are a list that every system has one of; each text keeps
+    It scales with the width it is given, up to its own; it is dark where its reader's system is; it has a title and a
+    description; a box's tooltip is what `texts` says for its id, never the engine's "n0"; fonts are a list that every
+    system has one of; each text keeps
     the width that the layout gave it. Raises DrawingError for what is no SVG.
     """
     try:
@@ -38,6 +41,7 @@ def finish(raw: bytes, title: str, description: str, texts: Mapping[str, str]) -
     _raise_cluster_labels(root)
     for element in root.iter():
         _mend(element, texts)
+    root.insert(0, _night(root))
     for position, (tag, text) in enumerate((("title", title), ("desc", description))):
         child = ElementTree.Element(f"{{{_SVG}}}{tag}")
         child.text = clean(text)
@@ -58,9 +62,24 @@ def _raise_cluster_labels(root: ElementTree.Element) -> None:
             for label in cluster.findall(f"{{{_SVG}}}text"):
                 cluster.remove(label)
                 rim = "white" if surface is None else surface.get("fill", "white")
-                label.set("style", f"paint-order:stroke;stroke:{rim};stroke-width:5;stroke-linejoin:round")
+                for name, value in (("paint-order", "stroke"), ("stroke", rim), ("stroke-width", "5")):
+                    label.set(name, value)
+                label.set("stroke-linejoin", "round")
                 raised.append(label)
         graph.extend(raised)
+
+
+def _night(root: ElementTree.Element) -> ElementTree.Element:
+    """A style that turns every colour of the picture dark where the reader's system is dark; print stays light."""
+    rules = []
+    for place in ("fill", "stroke"):
+        for colour in sorted({element.get(place, "") for element in root.iter()}):
+            if _COLOUR.fullmatch(colour):
+                rules.append(f'[{place}="{colour}"]{{{place}:{dark(colour)}}}')
+    style = ElementTree.Element(f"{{{_SVG}}}style")
+    style.text = f"@media screen and (prefers-color-scheme:dark){{{''.join(rules)}}}"
+    style.tail = "\n"
+    return style
 
 
 def _mend(element: ElementTree.Element, texts: Mapping[str, str]) -> None:
