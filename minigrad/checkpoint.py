@@ -9,7 +9,6 @@ import json
 import os
 import stat
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -25,6 +24,7 @@ STORED_DTYPES = frozenset(
     {"bool", *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64))}
 ) | frozenset({"float16", "float32", "float64", "complex64"})
 METADATA = "__metadata__"
+LONGEST_HEADER = 100_000_000  # bytes; the format's own limit
 FOREIGN = {b"PK\x03\x04": "a zip archive (torch.save and numpy.savez write such)", b"\x80": "a pickle"}
 
 
@@ -76,7 +76,10 @@ def _read(path: PathLike) -> bytes:
     try:
         if not stat.S_ISREG(os.stat(path).st_mode):  # opening a pipe would wait, reading a device never end
             raise CheckpointError(f"{path}: not a file")
-        data = Path(path).read_bytes()
+        with open(path, "rb") as file:
+            start, size = file.read(8), os.fstat(file.fileno()).st_size
+            _require_header(path, start, size)
+            data = start + file.read()
     except FileNotFoundError:
         raise CheckpointError(f"{path}: there is no such file") from None
     except (OSError, ValueError) as error:
@@ -84,16 +87,23 @@ def _read(path: PathLike) -> bytes:
             raise
         reason = error.strerror if isinstance(error, OSError) else str(error)
         raise CheckpointError(f"{path}: can't be read: {reason}") from None
-    claimed = int.from_bytes(data[:8], "little")
-    if len(data) < 8 or claimed > len(data) - 8:
-        for start, kind in FOREIGN.items():
-            if data.startswith(start):
-                raise CheckpointError(f"{path}: this is {kind}, not a safetensors file")
-        raise CheckpointError(
-            f"{path}: cut short, or not a safetensors file: "
-            + (f"{len(data)} bytes" if len(data) < 8 else f"a header of {claimed} bytes in a file of {len(data)}")
-        )
+    except MemoryError:
+        raise CheckpointError(f"{path}: its {size:,} bytes are more than memory has room for") from None
     return data
+
+
+def _require_header(path: PathLike, start: bytes, size: int) -> None:
+    """Raise CheckpointError unless a file of `size` bytes that starts so has a header within it, of a sane length."""
+    claimed = int.from_bytes(start, "little")
+    if len(start) == 8 and claimed <= min(size - 8, LONGEST_HEADER):
+        return
+    for beginning, kind in FOREIGN.items():
+        if start.startswith(beginning):
+            raise CheckpointError(f"{path}: this is {kind}, not a safetensors file")
+    raise CheckpointError(
+        f"{path}: cut short, or not a safetensors file: "
+        + (f"{size} bytes" if len(start) < 8 else f"a header of {claimed} bytes in a file of {size}")
+    )
 
 
 def _parse(path: PathLike, data: bytes) -> dict[str, npt.NDArray[Any]]:

@@ -161,6 +161,19 @@ def test_what_is_no_file_is_refused(tmp_path):
         load(tmp_path / "plain" / "below")
 
 
+def test_a_huge_file_is_refused_without_being_read(tmp_path):
+    """Sparse files: they take no room on the disk, and could take all of memory."""
+    for header, complaint in (
+        (2**40, "a header of 1099511627776 bytes in a file of"),
+        (2, "more than memory has room for"),
+    ):
+        with open(tmp_path / "huge", "wb") as file:
+            file.write(header.to_bytes(8, "little") + b"{}")
+            file.truncate(2**43)
+        with pytest.raises(CheckpointError, match=complaint):
+            load(tmp_path / "huge")
+
+
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes here")
 def test_a_named_pipe_is_refused_without_waiting(tmp_path):
     os.mkfifo(tmp_path / "pipe")

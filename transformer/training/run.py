@@ -13,6 +13,7 @@
 """
 
 import json
+import os
 import re
 from contextlib import suppress
 from dataclasses import dataclass
@@ -158,6 +159,7 @@ def open_run(path: Path) -> Run:
         )
     if not (path / "config.toml").exists():
         raise RunError(f"{path}: not the folder of a run (config.toml is missing)")
+    _refuse_links_out(path)
     config = load_config(path / "config.toml")
     source, target = (_read_vocabulary(file) for file in _vocabulary_files(path))
     for side, vocabulary, size in (
@@ -174,6 +176,19 @@ def open_run(path: Path) -> Run:
     if (task.source_vocabulary, task.target_vocabulary) != (source, target):
         raise RunError(f"{path}: made for other words than the task {task.name} has now")
     return run
+
+
+def _refuse_links_out(path: Path) -> None:
+    """Raise RunError for a file that is a symbolic link out of the run's folder: going on would write over its target.
+
+    Files are written through links, and a folder that came from somebody else may hold one to anything.
+    """
+    folder = path.resolve()
+    for file in sorted(path.iterdir()):
+        if file.is_symlink() and folder not in Path(os.path.realpath(file)).parents:
+            raise RunError(
+                f"{file} is a link to {os.path.realpath(file)}, outside of the run's folder; put a file there"
+            )
 
 
 def free_path(task: str, root: Path = RUNS) -> Path:

@@ -196,6 +196,18 @@ def test_weights_of_another_model_or_task_are_refused_whatever_their_shapes_befo
         train(edited, Silent())
 
 
+def test_a_link_out_of_the_folder_is_refused_and_its_target_left_alone(tmp_path, make_run):
+    run, other = make_run(), tmp_path / "other"
+    other.write_text("something else")
+    run.best_file.symlink_to(other)
+    with pytest.raises(RunError, match=r"best.safetensors is a link to .*other, outside of the run's folder"):
+        open_run(run.path)
+    assert other.read_text() == "something else"
+    run.best_file.unlink()
+    run.best_file.symlink_to("config.toml")  # within the folder it is the owner's business
+    open_run(run.path)
+
+
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
 def test_numbers_that_are_not_finite_are_refused(make_run, bad):
     run = make_run()

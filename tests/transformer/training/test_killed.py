@@ -1,0 +1,141 @@
+"""kill -9 at any moment: whoever resumes ends with the very bits of a training that nobody disturbed.
+
+Trainings run in processes of their own and are killed by SIGKILL, which nothing can catch: at random moments, and at
+every moment of a save. `pytest --hypothesis-profile=thorough` kills 50 trainings at random moments, not 4.
+"""
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import settings
+
+import minigrad as mg
+from transformer.tasks import get_task
+from transformer.training.loop import train
+from transformer.training.metrics import read_metrics
+from transformer.training.progress import Silent
+from transformer.training.run import create_run, open_run
+
+CLONE = Path(__file__).parents[3]
+TRIALS = range(4 if settings.get_current_profile_name() == "same" else 50)
+SECONDS = 0.5  # about as long as the training takes, once it has begun
+
+TRAINING = """
+import os, signal, sys
+from pathlib import Path
+from transformer.training.loop import train
+from transformer.training.progress import Silent
+from transformer.training.run import open_run
+
+def die():
+    os.kill(os.getpid(), signal.SIGKILL)
+
+def dying(name, after, moment):
+    real, left = getattr(os, name), int(moment)
+    def call(*arguments, **options):
+        nonlocal left
+        left -= 1
+        if left == 0 and not after:
+            die()
+        result = real(*arguments, **options)
+        if left == 0:
+            die()
+        return result
+    setattr(os, name, call)
+
+path, *death = sys.argv[1:]
+run = open_run(Path(path))
+print("ready", flush=True)
+if death:
+    dying(death[0], death[1] == "after", death[2])
+train(run, Silent())
+"""
+
+pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="there is no SIGKILL here")
+
+
+@pytest.fixture
+def config(tiny_config):
+    """60 steps with dropout, label smoothing, averaging, a window, and a save every 3 steps."""
+    return replace(
+        tiny_config,
+        training=replace(tiny_config.training, steps=60, evaluate_every=3, window=4, averaging=0.9, validation_size=3),
+    )
+
+
+@pytest.fixture
+def undisturbed(tmp_path, config):
+    """What an undisturbed training leaves: all that must be the same."""
+    run = create_run(tmp_path / "undisturbed", config, get_task("copy"))
+    train(run, Silent())
+    return left_behind(run.path)
+
+
+def left_behind(path):
+    """Weights, their average, the optimiser's memory, the best weights, and every step's loss, rate and norm."""
+    run = open_run(path)
+    arrays = {f"last {name}": array for name, array in mg.load(run.last_file).items()}
+    arrays |= {f"best {name}": array for name, array in mg.load(run.best_file).items()}
+    rows = [(row.step, row.loss, row.rate, row.gradient_norm, row.tokens, row.exact_match, row.token_accuracy)
+            for row in read_metrics(run.metrics_file)]  # fmt: skip
+    state = run.load_last().state
+    return arrays, rows, (state.step, state.best_step, state.best_exact_match, state.best_token_accuracy)
+
+
+def training(path, *death):
+    """A process that trains, once it has read the run and is about to begin."""
+    environment = os.environ | {"PYTHONPATH": str(CLONE)}
+    process = subprocess.Popen(
+        [sys.executable, "-c", TRAINING, str(path), *map(str, death)], env=environment, stdout=subprocess.PIPE
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == b"ready\n"
+    return process
+
+
+def ended(process):
+    """The process's exit status."""
+    with process:
+        return process.wait(60)
+
+
+def assert_same(found, wanted):
+    assert found[1:] == wanted[1:]
+    assert found[0].keys() == wanted[0].keys()
+    for name, array in wanted[0].items():
+        assert found[0][name].tobytes() == array.tobytes(), name
+
+
+@pytest.mark.parametrize("seed", TRIALS)
+def test_a_training_killed_at_random_moments_ends_as_if_it_never_was(tmp_path, config, undisturbed, seed):
+    path, chance = create_run(tmp_path / "killed", config, get_task("copy")).path, random.Random(seed)
+    for _ in range(chance.randint(1, 3)):
+        process = training(path)
+        time.sleep(chance.uniform(0, SECONDS))
+        process.kill()
+        ended(process)
+    assert ended(training(path)) == 0
+    assert_same(left_behind(path), undisturbed)
+
+
+@pytest.mark.parametrize("name", ["fsync", "replace"])
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_a_training_killed_at_each_moment_of_its_saves_ends_as_if_it_never_was(
+    tmp_path, config, undisturbed, name, when
+):
+    path = create_run(tmp_path / "killed", config, get_task("copy")).path
+    killed = 0
+    for moment in (1, 2, 3, 6):
+        killed += ended(training(path, name, when, moment)) == -signal.SIGKILL
+    assert killed >= 3
+    assert ended(training(path)) == 0
+    assert_same(left_behind(path), undisturbed)
+    assert np.isfinite(undisturbed[1][-1][1])
