@@ -14,7 +14,7 @@ An activation's name is its module's path, a dot and one of these; what a linear
     AddNorm              normal, refined, sum, out (B, T, D)
     Encoder              out (B, T, D)
     Decoder              out (B, T, D)
-    Transformer          logits (B, T, V)
+    Transformer          logits (B, T, V), as of the models of one stack
 
 Sums and `refined` are what goes into and comes out of the residual connections: `refined` is the sub-layer's output
 after dropout, `normal`, in pre-norm alone, its input; post-norm alone has a `sum`. q and k are turned by their places
@@ -22,7 +22,8 @@ where positions are rotary, scores hold a bias of distance. With a cache, key, v
 B batch, T lengths, D d_model, H heads, H_k heads of keys, D_h a head's width, E = H_k D_h, F d_ff, V vocabulary.
 
 What is made again within one outermost call (the steps of `generate`) has its call's number at the end of the module's
-path: "decoder.layers.0.self_attention#2.pattern"; the model's own have it at their end: "logits#2".
+path: "decoder.layers.0.self_attention#2.pattern"; the model's own have it at their end, "logits#2",
+where `encode` is a call too.
 While somebody looks at a model or replaces something, its modules run in parts, and attention its definition, step by
 step, so that scores and pattern are the tensors that made the output.
 """
@@ -35,10 +36,12 @@ from difflib import get_close_matches
 from typing import Any, NamedTuple, NoReturn, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 import minigrad as mg
 
-Replacement: TypeAlias = Any
+Function: TypeAlias = Callable[[mg.Tensor], mg.Tensor]
+Replacement: TypeAlias = mg.Tensor | Function | npt.ArrayLike
 """A Tensor or an array, which is broadcast to the activation's shape, or a function: Tensor -> Tensor of its shape."""
 
 
@@ -112,7 +115,7 @@ def patch(model: mg.nn.Module, replacements: Mapping[str, Replacement]) -> Itera
     paths = {module.path for _, module in model.named_modules()}
     lost = [name for name in replacements if parsed(name)[0].rpartition(".")[0] not in paths]
     if lost:
-        raise unknown(lost, (f"{path}.{name.rpartition('.')[2]}" for name in lost for path in paths if path))
+        raise unknown(lost, [f"{path}.{name.rpartition('.')[2]}".lstrip(".") for name in lost for path in paths])
     patches = Patches(replacements)
     with _watching(model, patches):
         yield
@@ -139,7 +142,8 @@ class Observed(mg.nn.Module):
 
 def watched(module: mg.nn.Module) -> bool:
     """Whether somebody looks at this module, or replaces what it makes."""
-    return any(id(module) in watch.modules for watch in _WATCHES.get())
+    watches = _WATCHES.get()
+    return bool(watches) and any(id(module) in watch.modules for watch in watches)
 
 
 def in_parts(module: mg.nn.Module) -> bool:
@@ -209,7 +213,7 @@ def _met(watches: tuple[Watch, ...], module: mg.nn.Module, name: str, activation
     return activation
 
 
-def _checked(name: str, value: Replacement) -> Replacement:
+def _checked(name: str, value: Replacement) -> mg.Tensor | Function | npt.NDArray[Any]:
     """A value that is put in, as an array or a Tensor that requires a gradient; functions as they are."""
     if isinstance(value, mg.Tensor):
         return value if value.requires_grad else value.data
@@ -221,7 +225,7 @@ def _checked(name: str, value: Replacement) -> Replacement:
     return array
 
 
-def _replaced(name: str, value: Replacement, activation: mg.Tensor) -> mg.Tensor:
+def _replaced(name: str, value: mg.Tensor | Function | npt.NDArray[Any], activation: mg.Tensor) -> mg.Tensor:
     shape, dtype = activation.shape, activation.dtype
     if isinstance(value, np.ndarray):
         value = mg.Tensor(value.astype(dtype), requires_grad=activation.requires_grad)

@@ -51,11 +51,12 @@ class FeedForward(mg.nn.Module):
         self.outer = mg.nn.Linear(config.d_ff, config.d_model, rng, config.bias)
 
     def forward(self, x: mg.Tensor) -> mg.Tensor:
-        """(B, T, D) -> (B, T, D). Activations: hidden (B, T, F), out."""
+        """(B, T, D) -> (B, T, D). Activations: inner, hidden (B, T, F), out."""
         if self.activation == "relu" and not in_parts(self):
             return mg.feed_forward(x, self.inner.weight, self.inner.bias, self.outer.weight, self.outer.bias)
         f = mg.relu if self.activation == "relu" else mg.gelu
-        return noted(self, "out", self.outer(noted(self, "hidden", f(self.inner(x)))))
+        inner = noted(self, "inner", self.inner(x))
+        return noted(self, "out", self.outer(noted(self, "hidden", f(inner))))
 
 
 class GatedFeedForward(mg.nn.Module):
@@ -70,9 +71,10 @@ class GatedFeedForward(mg.nn.Module):
         self.outer = mg.nn.Linear(config.d_ff, config.d_model, rng, config.bias)
 
     def forward(self, x: mg.Tensor) -> mg.Tensor:
-        """(B, T, D) -> (B, T, D). Activations: gate, hidden (B, T, F), out."""
-        gate = noted(self, "gate", mg.silu(self.gate(x)))
-        return noted(self, "out", self.outer(noted(self, "hidden", gate * self.inner(x))))
+        """(B, T, D) -> (B, T, D). Activations: gate, opened, inner, hidden (B, T, F), out."""
+        opened = noted(self, "opened", mg.silu(noted(self, "gate", self.gate(x))))
+        hidden = noted(self, "hidden", opened * noted(self, "inner", self.inner(x)))
+        return noted(self, "out", self.outer(hidden))
 
 
 def feed_forward(config: StackConfig, rng: np.random.Generator) -> mg.nn.Module:

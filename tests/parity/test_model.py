@@ -5,6 +5,7 @@ mode it may take another path of its own; dropout is 0. No target begins with pa
 sees no key.
 """
 
+import itertools
 import math
 
 import numpy as np
@@ -24,11 +25,15 @@ from transformer.vocabulary import PAD
 
 STEPS, RATE, BETAS, EPS = 50, 1e-3, (0.9, 0.98), 1e-9
 CASES = {
-    "post-norm": dict(norm="post"),
-    "pre-norm": dict(norm="pre"),
-    "post-norm, output tied": dict(norm="post", tied="output"),
-    "pre-norm, all tied": dict(norm="pre", tied="all", source_vocab=13),
-}
+    f"{norm}-norm, {activation}, {'biases' if bias else 'no biases'}, tied {tied}": {
+        "norm": norm, "feed_forward": activation, "bias": bias, "tied": tied,
+        "source_vocab": 13 if tied == "all" else SHAPE["source_vocab"],
+    }
+    for norm, activation, bias, tied in itertools.product(
+        ("post", "pre"), ("relu", "gelu"), (True, False), ("none", "output", "all")
+    )
+}  # fmt: skip
+"""Every config that torch.nn.Transformer has."""
 by_case = pytest.mark.parametrize("changes", CASES.values(), ids=CASES)
 
 
@@ -38,9 +43,10 @@ class Model(nn.Transformer):
     def __init__(self, config, last_norms):
         d, layers, pre = config.d_model, config.layers, config.norm == "pre"
         settings = dict(d_model=d, nhead=config.heads, dim_feedforward=config.d_ff, dropout=0.0, batch_first=True)
+        settings |= dict(activation=config.feed_forward, bias=config.bias)
         encoder = nn.TransformerEncoderLayer(**settings, norm_first=pre)
         decoder = nn.TransformerDecoderLayer(**settings, norm_first=pre)
-        norms = [nn.LayerNorm(d) if last_norms else None for _ in range(2)]
+        norms = [nn.LayerNorm(d, bias=config.bias) if last_norms else None for _ in range(2)]
         super().__init__(
             custom_encoder=nn.TransformerEncoder(encoder, layers, norms[0], enable_nested_tensor=False),
             custom_decoder=nn.TransformerDecoder(decoder, layers, norms[1]),

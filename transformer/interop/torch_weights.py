@@ -9,8 +9,9 @@ nn.Transformer. A tied table stands under each of its names, as in torch's own s
 What differs: torch's matrices are (out, in), ours (in, out); torch packs the projections of query, key and value one
 above the other, (3D, D); the weight of a norm is our gain.
 
-What weights don't say must be asked of torch: `norm_first` where the config's norm is "pre", activation ReLU, eps 1e-5.
-Embeddings are multiplied by sqrt(D) and are 0 at padding, and positions count words, not padding.
+What weights don't say must be asked of torch: norm_first where the config's norm is "pre", `activation` as the config's
+feed_forward, `bias` as the config's, eps 1e-5. Embeddings are multiplied by sqrt(D) and are 0 at padding, and positions
+count words, not padding.
 
 torch.nn.Transformer ends either stack with a norm, `encoder.norm` and `decoder.norm`. These are a pre-norm model's last
 norms. A post-norm model, the paper's, has none: build torch's with `nn.TransformerEncoder(layer, N, norm=None)`.
@@ -53,7 +54,7 @@ def to_torch(model: Transformer) -> Arrays:
     """The model's weights as torch names and turns them: new arrays, of the model's dtype, in C order.
 
     A pre-norm model has `encoder.norm` and `decoder.norm`, a post-norm model leaves them out. `from_torch` is the exact
-    inverse. Raises CheckpointError for a model with parameters that torch.nn.Transformer has no place for.
+    inverse. Raises CheckpointError, naming the choice, for a config that torch.nn.Transformer does not have.
     """
     ours = model.state_dict()
     return {
@@ -87,18 +88,41 @@ def from_torch(model: Transformer, state: Mapping[str, Any]) -> None:
     model.load_state_dict(_in_our_names(given, layout))
 
 
+ONLY: dict[str, tuple[Any, ...]] = {
+    "norm_kind": ("layer",),
+    "positions": ("sinusoidal", "none"),
+    "cross_positions": ("none",),
+    "feed_forward": ("relu", "gelu"),
+}
+"""The choices of a config that torch.nn.Transformer has, where it has not all."""
+
+
 def _layout(model: Transformer) -> dict[str, tuple[str, ...]]:
     """torch's name -> our names of what it packs, for each array of the state dict, in torch's way of speaking."""
-    layout = _ends(model.config)
+    _refuse_choices(model)
+    config, layout = model.config, _ends(model.config)
     for stack, layer in STACKS.items():
-        for n in range(model.config.layers):
+        for n in range(config.layers):
             for theirs, ours in layer.items():
-                layout |= _weight_and_bias(f"{stack}.layers.{n}.{theirs}", [f"{stack}.layers.{n}.{o}" for o in ours])
-        if model.config.norm == "pre":
-            layout |= _weight_and_bias(f"{stack}.norm.", [f"{stack}.norm"])
-    placed = {part for parts in layout.values() for part in parts}
-    _refuse([f"{name} has no place in torch.nn.Transformer" for name in model.state_dict() if name not in placed])
+                named = [f"{stack}.layers.{n}.{one}" for one in ours]
+                layout |= _weight_and_bias(f"{stack}.layers.{n}.{theirs}", named, config.bias)
+        if config.norm == "pre":
+            layout |= _weight_and_bias(f"{stack}.norm.", [f"{stack}.norm"], config.bias)
     return layout
+
+
+def _refuse_choices(model: Transformer) -> None:
+    """CheckpointError for a model that torch.nn.Transformer has no place for, whatever its weights are."""
+    if not isinstance(model, Transformer):
+        raise CheckpointError(f"torch.nn.Transformer is an encoder and a decoder, not {type(model).__name__}")
+    config = model.config
+    problems = [
+        f"{name}={getattr(config, name)!r}" for name, known in ONLY.items() if getattr(config, name) not in known
+    ]
+    if config.key_value_heads != config.heads:
+        problems.append(f"kv_heads={config.kv_heads} of {config.heads} heads")
+    if problems:
+        raise CheckpointError(f"torch.nn.Transformer does not have {', '.join(problems)}")
 
 
 def _ends(config: TransformerConfig) -> dict[str, tuple[str, ...]]:
@@ -113,13 +137,11 @@ def _ends(config: TransformerConfig) -> dict[str, tuple[str, ...]]:
     }
 
 
-def _weight_and_bias(theirs: str, ours: list[str]) -> dict[str, tuple[str, ...]]:
-    """The two arrays of a Linear, of a norm, or of three Linears packed."""
+def _weight_and_bias(theirs: str, ours: list[str], bias: bool) -> dict[str, tuple[str, ...]]:
+    """The arrays of a Linear, of a norm, or of three Linears packed; bias: whether there is one."""
     weight = "gain" if ours[0].endswith("norm") else "weight"
-    return {
-        f"{theirs}weight": tuple(f"{one}.{weight}" for one in ours),
-        f"{theirs}bias": tuple(f"{one}.bias" for one in ours),
-    }
+    arrays = {f"{theirs}weight": tuple(f"{one}.{weight}" for one in ours)}
+    return arrays | {f"{theirs}bias": tuple(f"{one}.bias" for one in ours)} if bias else arrays
 
 
 def _turned(ours: str, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
@@ -185,7 +207,7 @@ def _refuse_a_norm_that_counts(given: Arrays, config: TransformerConfig) -> None
     for stack, last in LAST_IN_LAYER.items():
         norm, before = f"{stack}.norm.", f"{stack}.layers.{config.layers - 1}.{last}"
         present = f"{norm}weight" in given or f"{norm}bias" in given
-        if present and not (_is_plain(given, norm, config.d_model) and _is_plain(given, before, config.d_model)):
+        if present and not all(_is_plain(given, each, config) for each in (norm, before)):
             raise CheckpointError(
                 f"{stack}.norm is a last norm, which a post-norm model does not have. It could be left out only if its "
                 f"weight and that of {before.removesuffix('.')} were 1, their biases 0. Build torch's model with "
@@ -193,8 +215,9 @@ def _refuse_a_norm_that_counts(given: Arrays, config: TransformerConfig) -> None
             )
 
 
-def _is_plain(given: Arrays, norm: str, width: int) -> bool:
-    """Whether a norm's weight (D,) is there and 1, and its bias (D,) there and 0."""
+def _is_plain(given: Arrays, norm: str, config: TransformerConfig) -> bool:
+    """Whether a norm's weight (D,) is there and 1, and its bias (D,), if the config wants biases, there and 0."""
     nothing = np.empty(0)
-    weight, bias = given.get(f"{norm}weight", nothing), given.get(f"{norm}bias", nothing)
-    return np.array_equal(weight, np.ones(width)) and np.array_equal(bias, np.zeros(width))
+    plain = np.array_equal(given.get(f"{norm}weight", nothing), np.ones(config.d_model))
+    bias = given.get(f"{norm}bias", nothing)
+    return plain and (np.array_equal(bias, np.zeros(config.d_model)) if config.bias else not bias.size)

@@ -31,7 +31,8 @@ class LearnedPositions(mg.nn.Module):
                 f"{self.path or 'positions'}: a sequence of {longest(places)} words is longer than the "
                 f"{len(self.weight)} positions that are learnt (max_length)"
             )
-        return noted(self, "out", mg.nn.dropout(x + mg.embedding(self.weight, places), self.dropout, rng))
+        total = noted(self, "sum", x + mg.embedding(self.weight, places))
+        return noted(self, "out", mg.nn.dropout(total, self.dropout, rng))
 
 
 class RandomisedPositions(mg.nn.Module):
@@ -58,7 +59,8 @@ class RandomisedPositions(mg.nn.Module):
             )
         spread = SPREAD * np.arange(count) if rng is None else np.sort(rng.choice(self.range, count, replace=False))
         encoded = encoding(spread[places], self.d_model, x.dtype, self.range)
-        return noted(self, "out", mg.nn.dropout(x + encoded, self.dropout, rng))
+        total = noted(self, "sum", x + encoded)
+        return noted(self, "out", mg.nn.dropout(total, self.dropout, rng))
 
 
 class NothingAdded(mg.nn.Module):

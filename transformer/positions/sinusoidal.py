@@ -57,4 +57,5 @@ class PositionalEncoding(mg.nn.Module):
     def forward(self, x: mg.Tensor, places: Ids, rng: np.random.Generator | None = None) -> mg.Tensor:
         """x (B, T, D), places (T,) or (B, T) -> (B, T, D)."""
         encoded = encoding(places, self.d_model, x.dtype, self.length)
-        return noted(self, "out", mg.nn.dropout(x + encoded, self.dropout, rng))
+        total = noted(self, "sum", x + encoded)
+        return noted(self, "out", mg.nn.dropout(total, self.dropout, rng))
