@@ -108,6 +108,8 @@ def _layout(model: Transformer) -> dict[str, tuple[str, ...]]:
                 layout |= _weight_and_bias(f"{stack}.layers.{n}.{theirs}", named, config.bias)
         if config.norm == "pre":
             layout |= _weight_and_bias(f"{stack}.norm.", [f"{stack}.norm"], config.bias)
+    placed = {part for parts in layout.values() for part in parts}
+    _refuse([f"{name} has no place in torch.nn.Transformer" for name in model.state_dict() if name not in placed])
     return layout
 
 

@@ -9,6 +9,7 @@ import pytest
 import minigrad as mg
 from minigrad import CheckpointError
 from tests.transformer.models import small_model
+from transformer import EncoderOnly, OneStackConfig
 from transformer.interop.torch_weights import from_torch, to_torch
 
 CASES = [
@@ -182,6 +183,39 @@ def test_a_model_with_more_than_torch_has_is_refused():
     model.encoder.extra = mg.nn.zeros(3)
     with pytest.raises(CheckpointError, match=r"encoder\.extra has no place in torch\.nn\.Transformer"):
         to_torch(model)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        (dict(norm_kind="rms", feed_forward="swiglu"), "norm_kind='rms', feed_forward='swiglu'"),
+        (dict(positions="learned"), "positions='learned'"),
+        (dict(positions="rotary", d_model=12, heads=3), "positions='rotary'"),
+        (dict(cross_positions="rotary"), "cross_positions='rotary'"),
+        (dict(heads=4, kv_heads=2), "kv_heads=2 of 4 heads"),
+    ],
+)
+def test_a_choice_that_torch_does_not_have_is_refused_by_name(changes, words):
+    model = small_model(**changes)
+    for call in (to_torch, lambda model: from_torch(model, {})):
+        with pytest.raises(CheckpointError, match=f"^torch.nn.Transformer does not have {words}$"):
+            call(model)
+
+
+def test_a_model_of_one_stack_is_refused():
+    model = EncoderOnly(OneStackConfig(vocab=9, d_model=8, heads=2, layers=1, d_ff=8))
+    with pytest.raises(CheckpointError, match="is an encoder and a decoder, not EncoderOnly"):
+        to_torch(model)
+
+
+@pytest.mark.parametrize("norm", ["post", "pre"])
+def test_without_biases_only_the_output_has_one(norm):
+    state = to_torch(small_model(norm=norm, bias=False))
+    assert [name for name in state if "bias" in name] == ["output.bias"]
+    again = small_model(seed=5, norm=norm, bias=False)
+    from_torch(again, state)
+    for name, array in to_torch(again).items():
+        np.testing.assert_array_equal(array, state[name], err_msg=name)
 
 
 def test_torch_is_not_imported():
