@@ -4,6 +4,7 @@ from dataclasses import fields, replace
 
 import pytest
 
+from transformer.config import CHOICES
 from transformer.tasks import TASKS
 from transformer.training.config import TrainingConfig, configure, load_config, save_config
 from transformer.training.errors import RunError
@@ -51,6 +52,15 @@ def test_every_value_is_kept_exactly(tmp_path, tiny_config):
     assert load_config(tmp_path / "config.toml") == awkward
 
 
+def test_every_choice_of_a_model_comes_back(tmp_path, tiny_config):
+    for number in range(max(len(choices) for choices in CHOICES.values())):
+        chosen = {name: choices[number % len(choices)] for name, choices in CHOICES.items()}
+        model = replace(tiny_config.model, **chosen, heads=4, kv_heads=2, bias=bool(number % 2))
+        config = replace(tiny_config, model=model)
+        save_config(config, tmp_path / "config.toml")
+        assert load_config(tmp_path / "config.toml") == config
+
+
 def edited(tmp_path, config, old, new):
     path = tmp_path / "config.toml"
     save_config(config, path)
@@ -76,6 +86,16 @@ def edited(tmp_path, config, old, new):
         ("peak_rate = 1.0\n", "peak_rate = nan\n", "nan"),
         ("heads = 2\n", "heads = 3\n", "8.*3|3.*8"),
         ("steps = 12\n", "steps = = 12\n", "not a TOML file"),
+        ('norm = "post"\n', 'norm = "Post"\n', r"\[model\] norm is 'post' or 'pre', not 'Post'"),
+        ('norm_kind = "layer"\n', 'norm_kind = "batch"\n', "norm_kind is 'layer' or 'rms', not 'batch'"),
+        ('positions = "sinusoidal"\n', 'positions = "rope"\n', "positions is .*'rotary' or .*, not 'rope'"),
+        ('positions = "sinusoidal"\n', "positions = 3\n", "model.positions must be of type str, got 3"),
+        ('cross_positions = "none"\n', 'cross_positions = "alibi"\n', "cross_positions is 'none' or .*, not 'alibi'"),
+        ('feed_forward = "relu"\n', 'feed_forward = "silu"\n', "feed_forward is .*'swiglu', not 'silu'"),
+        ("kv_heads = 0\n", "kv_heads = 3\n", "heads=2 must be a multiple of kv_heads=3"),
+        ("kv_heads = 0\n", "kv_heads = true\n", "model.kv_heads must be of type int, got True"),
+        ("bias = true\n", "bias = 1\n", "model.bias must be of type bool, got 1"),
+        ("bias = true\n", "biases = true\n", "unknown key model.biases .*bias"),
     ],
 )
 def test_what_is_wrong_is_named_in_one_line(tmp_path, tiny_config, old, new, complaint):
@@ -86,7 +106,11 @@ def test_what_is_wrong_is_named_in_one_line(tmp_path, tiny_config, old, new, com
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("line", ["averaging = 0.99\n", "window = 1\n", "workers = 1\n"])
+@pytest.mark.parametrize(
+    "line",
+    ["averaging = 0.99\n", "window = 1\n", "workers = 1\n", 'norm_kind = "layer"\n', 'positions = "sinusoidal"\n',
+     'cross_positions = "none"\n', 'feed_forward = "relu"\n', "kv_heads = 0\n", "bias = true\n"],
+)  # fmt: skip
 def test_a_setting_that_an_older_run_does_not_name_has_its_default(tmp_path, tiny_config, line):
     assert load_config(edited(tmp_path, tiny_config, line, "")) == tiny_config
 
