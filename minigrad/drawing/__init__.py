@@ -1,7 +1,8 @@
 """Computation graphs as pictures: graph -> folding -> view -> DOT -> SVG, PNG or PDF."""
 
 from minigrad.drawing import palette
-from minigrad.drawing.drawing import Drawing, DrawingWarning, draw
+from minigrad.drawing.draw import draw
+from minigrad.drawing.drawing import Drawing, DrawingWarning, Links
 from minigrad.drawing.engine import Engine, LayoutError, find_engine
 from minigrad.drawing.graph import Graph, Operand, Vertex, collect
 from minigrad.drawing.numerals import shape_text
@@ -16,6 +17,7 @@ __all__ = [
     "Engine",
     "Graph",
     "LayoutError",
+    "Links",
     "Operand",
     "Pair",
     "Pieces",

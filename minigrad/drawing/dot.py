@@ -49,28 +49,43 @@ def _heading(view: View) -> str:
     return table(*parts, padding=2) if parts else ""
 
 
-def _cluster_lines(view: View, names: dict[int, str]) -> Iterator[str]:
-    """Boxes and clusters, nested; without recursion, however deep modules are."""
+def clusters(view: View) -> Iterator[tuple[str, Cluster, int]]:
+    """The clusters of a view, outer before inner: each with its id in the DOT text and how deep it is, from 1."""
     numbers = count()
-    waiting: list[tuple[Cluster | None, int]] = [(view.root, 0)]  # None: a cluster ends
+    waiting = [(inner, 1) for inner in reversed(view.root.clusters)]
     while waiting:
         cluster, depth = waiting.pop()
-        indent = "  " * min(depth, 20)
-        if cluster is None:
-            yield f"{indent}}}"
-            continue
-        if depth:
-            name = f"c{next(numbers)}"
-            fill, line = CLUSTERS[(depth - 1) % len(CLUSTERS)]
-            yield f"{indent}subgraph cluster_{name} {{"
-            yield (
-                f'{indent}  graph [id="{name}", label=<{phrase(cluster.label, 11)}>, labeljust=l, labelloc=t, '
-                f'style="rounded,filled", fillcolor="{fill}", color="{line}", penwidth=1, margin=10];'
-            )
-            waiting.append((None, depth))
-        for index in sorted(cluster.boxes):
-            yield f'{indent}  {names[index]} [id="{names[index]}", label=<{box_table(view.boxes[index], view.flow)}>];'
+        yield f"c{next(numbers)}", cluster, depth
         waiting.extend((inner, depth + 1) for inner in reversed(cluster.clusters))
+
+
+def _cluster_lines(view: View, names: dict[int, str]) -> Iterator[str]:
+    """Boxes and clusters, nested; without recursion, however deep modules are."""
+    open_depth = 0
+    yield from _box_lines(view, view.root, names, "")
+    for name, cluster, depth in clusters(view):
+        while open_depth >= depth:
+            open_depth -= 1
+            yield f"{_indent(open_depth)}}}"
+        open_depth, indent = depth, _indent(depth - 1)
+        fill, line = CLUSTERS[(depth - 1) % len(CLUSTERS)]
+        yield f"{indent}subgraph cluster_{name} {{"
+        yield (
+            f'{indent}  graph [id="{name}", label=<{phrase(cluster.label, 11)}>, labeljust=l, labelloc=t, '
+            f'style="rounded,filled", fillcolor="{fill}", color="{line}", penwidth=1, margin=10];'
+        )
+        yield from _box_lines(view, cluster, names, indent)
+    for depth in range(open_depth - 1, -1, -1):
+        yield f"{_indent(depth)}}}"
+
+
+def _box_lines(view: View, cluster: Cluster, names: dict[int, str], indent: str) -> Iterator[str]:
+    for index in sorted(cluster.boxes):
+        yield f'{indent}  {names[index]} [id="{names[index]}", label=<{box_table(view.boxes[index], view.flow)}>];'
+
+
+def _indent(depth: int) -> str:
+    return "  " * min(depth, 20)
 
 
 def _arrow_line(view: View, arrow: Arrow, names: dict[int, str], position: int) -> str:

@@ -6,7 +6,7 @@ the first that is small enough, and the next one where the engine ran out of tim
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import groupby, pairwise
 
 from minigrad.drawing.graph import Graph, Vertex
@@ -71,17 +71,63 @@ def path_of(vertex: Vertex) -> Path:
     return tuple(parts)
 
 
-def foldings(graph: Graph, depth: int | None = None, repeats: bool = True) -> Iterator[Folding]:
-    """From the finest that shows modules down to `depth` to the coarsest, which always is small."""
+@dataclass(frozen=True)
+class Opened:
+    """Which modules are open, showing what is in them; the others are one box each.
+
+    depth: those so deep or less, None for all. expand: these and all around them too, by dotted name. collapse: not
+    these, nor what is in them.
+    """
+
+    depth: int | None = None
+    expand: frozenset[str] = frozenset()
+    collapse: frozenset[str] = frozenset()
+
+    def home(self, path: Path) -> Path | None:
+        """The outermost module around something at `path` that is not open; None if all are."""
+        for length in range(1, len(path) + 1):
+            if not self.opens(path[:length]):
+                return path[:length]
+        return None
+
+    def opens(self, module: Path) -> bool:
+        """Whether a module is open, if all around it are."""
+        name = dotted(module)
+        if name in self.collapse:
+            return False
+        if any(wanted == name or wanted.startswith(f"{name}.") for wanted in self.expand):
+            return True
+        return self.depth is None or len(module) <= self.depth
+
+    def named(self) -> frozenset[str]:
+        """The modules that are named."""
+        return self.expand | self.collapse
+
+
+def dotted(path: Path) -> str:
+    """A module's name: its path joined by dots, without the numbers of calls."""
+    return ".".join(part.partition("#")[0] for part in path)
+
+
+def modules(graph: Graph) -> dict[str, int]:
+    """The names of all modules in a graph, and how many operations are within each."""
+    counts: Counter[str] = Counter()
+    for vertex in graph.vertices:
+        path = path_of(vertex) if vertex.operation else ()
+        counts.update(dotted(path[:length]) for length in range(1, len(path) + 1))
+    return dict(counts)
+
+
+def foldings(graph: Graph, opened: Opened = Opened(), repeats: bool = True) -> Iterator[Folding]:
+    """From the finest, which has these modules open, to the coarsest, which always is small."""
     rows = parameter_rows(graph)
     paths = [path_of(vertex) for vertex in graph.vertices]
-    twins, times, steps = _repeats(graph, paths, rows) if repeats else ({}, {}, set())
+    twins, times, steps = _repeats(graph, paths, rows, opened.named()) if repeats else ({}, {}, set())
     deepest = max((len(path) for path in paths), default=0)
-    finest = deepest if depth is None else min(max(depth, 0), deepest)
+    finest = deepest if opened.depth is None else min(max(opened.depth, 0), deepest)
     for level in range(finest, -1, -1):
         folding = Folding([twins.get(vertex, vertex) for vertex in range(len(paths))], {}, times, steps, rows)
-        if level < deepest:
-            _fold_modules(graph, folding, paths, level)
+        _fold_modules(graph, folding, paths, replace(opened, depth=level))
         yield folding
     chained = folding.copy()
     _fold_runs(graph, chained)
@@ -93,7 +139,10 @@ def foldings(graph: Graph, depth: int | None = None, repeats: bool = True) -> It
 
 
 def parameter_rows(graph: Graph) -> set[int]:
-    """The leaves that are a module's own: named for a module that uses them. They are rows, not boxes."""
+    """The leaves that are a module's own: named for a module that uses them. They are rows, not boxes.
+
+    A module around it may use them in its stead, as one fused operation does.
+    """
     rows = set()
     outputs = set(graph.outputs)
     users = graph.users()
@@ -101,39 +150,47 @@ def parameter_rows(graph: Graph) -> set[int]:
         if vertex.operation or not vertex.name or index in outputs or not users[index]:
             continue
         owner = vertex.name.rpartition(".")[0]
-        if owner and any(_within(graph.vertices[user].path, owner) for user in users[index]):
+        if owner and any(_along(_plain(graph.vertices[user].path), owner) for user in users[index]):
             rows.add(index)
     return rows
 
 
-def _within(path: str, owner: str) -> bool:
-    plain = ".".join(part.partition("#")[0] for part in path.split("."))
-    return plain == owner or plain.startswith(owner + ".")
+def _plain(path: str) -> str:
+    return ".".join(part.partition("#")[0] for part in path.split("."))
 
 
-def _fold_modules(graph: Graph, folding: Folding, paths: list[Path], level: int) -> None:
-    """Each module at `level + 1` and deeper becomes a box of its own in the module above.
+def _along(one: str, other: str) -> bool:
+    """Whether one module is within the other, or is it."""
+    return one == other or one.startswith(f"{other}.") or (one != "" and other.startswith(f"{one}."))
+
+
+def _fold_modules(graph: Graph, folding: Folding, paths: list[Path], opened: Opened) -> None:
+    """Each module that is not open becomes a box of its own in the module above.
 
     A module that was left and entered again, as a pre-norm layer's norm is, becomes a box for each piece: one box would
     be before and after what came between.
     """
     pieces = Pieces(len(paths))
-    wanted = {v for v, path in enumerate(paths) if len(path) > level and folding.stand_in[v] == v}
-    for vertex in wanted:
+    known = {path: opened.home(path) for path in set(paths)}
+    homes = {v: home for v, path in enumerate(paths) if (home := known[path]) and folding.stand_in[v] == v}
+    for vertex, home in homes.items():
         for operand in graph.vertices[vertex].operands:
             source = operand.source
-            if source in wanted and paths[source][: level + 1] == paths[vertex][: level + 1]:
+            if source is not None and homes.get(source) == home:
                 pieces.join(source, vertex)
     folding.stand_in = [pieces.head(place) for place in folding.stand_in]
-    for vertex in sorted(wanted):
-        group = Group(paths[vertex][level], paths[vertex][:level], module=True)
+    for vertex, home in sorted(homes.items()):
+        group = Group(home[-1], home[:-1], module=True)
         folding.groups.setdefault(pieces.head(vertex), group).members.append(vertex)
 
 
 def _repeats(
-    graph: Graph, paths: list[Path], rows: set[int]
+    graph: Graph, paths: list[Path], rows: set[int], named: frozenset[str]
 ) -> tuple[dict[int, int], dict[Path, tuple[int, str]], set[tuple[int, int]]]:
-    """Equal consecutive modules `name.0, name.1, ...`, each fed by the one before: the first of a run stands for it."""
+    """Equal consecutive modules `name.0, name.1, ...`, each fed by the one before: the first of a run stands for it.
+
+    named: modules that somebody wants to see, or not to see, by name: one that is not the first is no twin.
+    """
     copies: dict[Path, dict[int, list[int]]] = {}
     for vertex, path in enumerate(paths):
         for level, part in enumerate(path):
@@ -147,7 +204,8 @@ def _repeats(
         if any(inside[0] in twins for inside in members.values()):
             continue
         signatures = {n: _signature(graph, paths, rows, members[n], len(stem)) for n in sorted(members)}
-        for _, alike in groupby(signatures, key=signatures.__getitem__):
+        apart = {n for n in sorted(members)[1:] if _within_any(named, f"{dotted(stem)}.{n}")}
+        for _, alike in groupby(signatures, key=lambda n: (n in apart and n, signatures[n])):
             numbers = list(alike)
             feeds = [_feeds(graph, members[one], members[two]) for one, two in pairwise(numbers)]
             if not feeds or not all(feeds):
@@ -161,6 +219,10 @@ def _repeats(
             twin = twins[twin]
         twins[vertex] = twin
     return twins, times, steps
+
+
+def _within_any(names: frozenset[str], module: str) -> bool:
+    return any(name == module or name.startswith(f"{module}.") for name in names)
 
 
 def _feeds(graph: Graph, one: list[int], two: list[int]) -> set[tuple[int, int]]:

@@ -42,6 +42,7 @@ class Vertex:
     tracked: whether a gradient can flow to it.
     value: the array, where it is small and still there. released: a backward pass let go of it.
     gradient: a small cotangent's array, a big one's norm, None where there is none.
+    source: the line of the user's code that made it, where `detect_anomaly` remembered it.
     """
 
     operation: str
@@ -57,6 +58,7 @@ class Vertex:
     released: bool = False
     saved_bytes: int = 0
     tracked: bool = True
+    source: str = ""
 
 
 @dataclass(slots=True)
@@ -143,7 +145,13 @@ def _vertex(node: Node, index: dict[Node, int]) -> Vertex:
         gradient,
         node.released,
         node.saved_bytes,
+        source=_source(node),
     )
+
+
+def _source(node: Node) -> str:
+    file, line = getattr(node, "source", None) or ("", 0)
+    return f"{file}:{line}" if file else ""
 
 
 def _operand_names(node: Node) -> list[str]:

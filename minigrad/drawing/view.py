@@ -25,7 +25,7 @@ class Box:
     """A node of the picture.
 
     title: what it is called, or the operation. badge: the operation, or its sign, where the title does not say it.
-    caption: the module it stands for.
+    caption: the module it stands for. module: its path, if it stands for a whole module.
     ports: the names of the operands that arrows lead to, where there are several.
     """
 
@@ -37,6 +37,7 @@ class Box:
     rows: list[Row] = field(default_factory=list)
     ports: list[str] = field(default_factory=list)
     path: Path = ()
+    module: Path = ()
     description: str = ""
 
 
@@ -55,6 +56,7 @@ class Cluster:
     """A module with what is in it, boxes by index and clusters."""
 
     label: str
+    path: Path = ()
     boxes: list[int] = field(default_factory=list)
     clusters: list["Cluster"] = field(default_factory=list)
 
@@ -150,6 +152,7 @@ def _group_box(graph: Graph, folding: Folding, index: int, outputs: set[int]) ->
     kind: Kind = "output" if index in outputs else "module"
     path = (*group.path, group.title) if group.module else group.path
     box = Box(index, kind, _labelled(group.title, path, folding) if group.module else group.title, path=group.path)
+    box.module = path if group.module else ()
     parameters = dict.fromkeys(
         o.source for member in group.members for o in graph.vertices[member].operands if o.source in folding.rows
     )
@@ -193,7 +196,7 @@ def _clusters(boxes: Iterable[Box], folding: Folding) -> Cluster:
         for length in range(1, len(box.path) + 1):
             path = box.path[:length]
             if path not in known:
-                cluster = known[path] = Cluster(_labelled(path[-1], path, folding))
+                cluster = known[path] = Cluster(_labelled(path[-1], path, folding), path)
                 known[path[:-1]].clusters.append(cluster)
         known[box.path].boxes.append(box.index)
     by_index = {box.index: box for box in boxes}
@@ -202,7 +205,7 @@ def _clusters(boxes: Iterable[Box], folding: Folding) -> Cluster:
         cluster.clusters = [inner for inner in cluster.clusters if not _dissolved(inner, cluster, by_index)]
         while path and not cluster.boxes and len(cluster.clusters) == 1:
             only = cluster.clusters[0]
-            cluster.label = f"{cluster.label}.{only.label}"
+            cluster.label, cluster.path = f"{cluster.label}.{only.label}", only.path
             cluster.boxes, cluster.clusters = only.boxes, only.clusters
     return root
 
