@@ -25,9 +25,13 @@ class Progress(Protocol):
 class Lines:
     """A line as a configuration begins."""
 
+    def __init__(self, unit: str, before: str) -> None:
+        self._unit, self._before = unit, before
+
     def start(self, name: str, rounds: int) -> None:
         """Say what begins."""
-        print(f"{name}: warming up, then {rounds} {'round' if rounds == 1 else 'rounds'}", flush=True)
+        before = f"{self._before}, then " if self._before else ""
+        print(f"{name}: {before}{rounds} {self._unit}{'' if rounds == 1 else 's'}", flush=True)
 
     def update(self, done: int) -> None:
         """Nothing."""
@@ -38,6 +42,9 @@ class Lines:
 
 class Line:
     """A bar of rounds, gone at the end. It is redrawn between turns, a few times a second, by no thread of its own."""
+
+    def __init__(self, unit: str, before: str) -> None:
+        self._unit, self._before = unit, before
 
     def start(self, name: str, rounds: int) -> None:
         """Draw the empty bar."""
@@ -56,7 +63,7 @@ class Line:
             auto_refresh=False,
             transient=True,
         )
-        self._task = self._rich.add_task(name, total=rounds, told="warming up")
+        self._task = self._rich.add_task(name, total=rounds, told=self._before)
         self._frame = 0.0
         self._rich.start()
 
@@ -65,13 +72,17 @@ class Line:
         now = time.monotonic()
         if now - self._frame >= SECONDS_BETWEEN_FRAMES:
             self._frame = now
-            self._rich.update(self._task, completed=done, told="rounds", refresh=True)
+            self._rich.update(self._task, completed=done, told=f"{self._unit}s", refresh=True)
 
     def close(self) -> None:
         """Take the bar away."""
         self._rich.stop()
 
 
-def progress() -> Progress:
-    """The bar where the output is a terminal that can redraw a line, else plain lines."""
-    return Line() if sys.stdout.isatty() and os.environ.get("TERM") != "dumb" else Lines()
+def progress(unit: str = "round", before: str = "warming up") -> Progress:
+    """The bar where the output is a terminal that can redraw a line, else plain lines.
+
+    unit: what is counted. before: what happens before the first.
+    """
+    kind = Line if sys.stdout.isatty() and os.environ.get("TERM") != "dumb" else Lines
+    return kind(unit, before)

@@ -1,0 +1,1 @@
+"""The training that `python -m demos warmup` does four times."""
