@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
-WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 760, 400, 64, 560, 76, 350
-TITLE = "The paper's post-norm model needs its warm-up"
+WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 800, 400, 64, 590, 76, 350
+TITLE = "Post-norm and pre-norm, without and with warm-up"
 
 
 def draw_losses(losses: Mapping[str, Sequence[float]], warmup: int, chance: float) -> str:

@@ -90,6 +90,10 @@ ROWS = {
         f"{MODEL}::test_layers_start_different_and_share_nothing",
         f"{GRADIENTS}::test_every_parameter_gets_its_own_nonzero_gradient_but_the_key_biases",
     ],
+    "33: post-norm without warm-up, 6 layers": [
+        "demos/test_warmup.py::test_without_warm_up_post_norm_learns_next_to_nothing_and_with_it_does",
+        "demos/test_warmup.py::test_post_norm_gradients_grow_towards_the_output_and_pre_norms_do_not",
+    ],
     "34: scale of scores": [
         f"{HERE}::test_row_34_scores_of_eight_heads_are_divided_by_the_root_of_one_heads_width",
         "transformer/test_attention.py::test_it_is_the_papers_formula_head_by_head",
