@@ -157,7 +157,7 @@ def attend_backward(g: Array, kept: Kept, scaled: Array, key: Array, value: Arra
     pattern = kept.pattern
     dvalue = _product(pattern.swapaxes(-1, -2), g, value)
     dscores = g @ _visible(value, kept.live_value).swapaxes(-1, -2)
-    dscores -= np.einsum("...i,...i->...", dscores, pattern)[..., None]
+    dscores -= row_sums(dscores * pattern)[..., None]
     dscores *= pattern
     dscaled = _product(dscores, _visible(key, kept.live_key), scaled)
     dkey = _product(dscores.swapaxes(-1, -2), _visible(scaled, kept.live_query), key)
