@@ -6,6 +6,7 @@ have to be guarded against. Ids are n0, c0, e0, by order of creation: a user's n
 makes a port. HTML tables, never records.
 """
 
+import math
 from collections.abc import Iterator
 from itertools import count
 
@@ -36,8 +37,10 @@ def write_dot(view: View) -> str:
         lines.append(f"  graph [labelloc=t, label=<{heading}>];")
     names = {index: f"n{position}" for position, index in enumerate(view.boxes)}
     lines += _cluster_lines(view, names)
+    norms = [arrow.norm for arrow in view.arrows if arrow.norm]
+    range_of_norms = (min(norms), max(norms)) if norms else (0.0, 0.0)
     for position, arrow in enumerate(view.arrows):
-        lines.append(f"  {_arrow_line(view, arrow, names, position)}")
+        lines.append(f"  {_arrow_line(view, arrow, names, position, range_of_norms)}")
     return "\n".join([*lines, "}", ""])
 
 
@@ -88,11 +91,30 @@ def _indent(depth: int) -> str:
     return "  " * min(depth, 20)
 
 
-def _arrow_line(view: View, arrow: Arrow, names: dict[int, str], position: int) -> str:
+def _arrow_line(
+    view: View, arrow: Arrow, names: dict[int, str], position: int, range_of_norms: tuple[float, float]
+) -> str:
     side = {"right": "w", "down": "n", "up": "s"}[view.flow]
     target = names[arrow.target] + ("" if arrow.port is None else f":p{arrow.port}:{side}")
-    label = f", label=<{table(row(cell(escape(arrow.label))), padding=3)}>" if arrow.label else ""
-    return f'{names[arrow.source]} -> {target} [id="e{position}", weight={_weight(view, arrow)}{label}];'
+    if arrow.notes:
+        lines = [
+            row(cell(phrase(text, 9, QUIET_TEXT), ' ALIGN="LEFT"')) for text in (arrow.label, *arrow.notes) if text
+        ]
+        label = f", label=<{table(*lines, padding=1)}>"
+    else:
+        label = f", label=<{table(row(cell(escape(arrow.label))), padding=3)}>" if arrow.label else ""
+    width = "" if arrow.norm is None else f", penwidth={_width(arrow.norm, *range_of_norms):.2g}"
+    return f'{names[arrow.source]} -> {target} [id="e{position}", weight={_weight(view, arrow)}{width}{label}];'
+
+
+THIN, THICK = 0.7, 4.5
+
+
+def _width(norm: float, least: float, most: float) -> float:
+    """An arrow's width by the norm of its gradient: by its logarithm, from the least of the picture to the most."""
+    if not norm > 0 or not most > least or not math.isfinite(norm):
+        return THIN if norm == 0 else (THIN + THICK) / 2
+    return THIN + (THICK - THIN) * math.log(norm / least) / math.log(most / least)
 
 
 def _weight(view: View, arrow: Arrow) -> int:

@@ -6,15 +6,41 @@ same picture.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from minigrad.backprop import walk
+from minigrad.backprop import Step, walk
 from minigrad.errors import DrawingError
 from minigrad.tape import SMALL, Array, Constant, Node, topological_order
 from minigrad.tensor import Tensor
+
+if TYPE_CHECKING:
+    from minigrad.operation import Operation
+
+
+@dataclass(frozen=True, slots=True)
+class Contribution:
+    """What an operation adds to the gradient of one operand: its norm, and the axes it was summed over, if any were.
+
+    An operand that was stretched to the output's shape gets the sum over what it was stretched along.
+    """
+
+    norm: float
+    summed: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """A big array in short: mean, standard deviation, and a thumbnail of its first matrix, each number from -1 to 1.
+
+    Numbers are divided by the largest of the thumbnail; the smallest blocks of equal size are averaged.
+    """
+
+    mean: float
+    spread: float
+    thumbnail: tuple[tuple[float, ...], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +50,7 @@ class Operand:
     name: the operation's name for it, such as "x" or "query".
     source: the vertex it came from; None for a constant or a plain number.
     label: a constant's own name. value: a small constant's array, or the number.
+    contribution: what its gradient gets from here, where gradients were computed and it gets any.
     """
 
     name: str
@@ -32,6 +59,7 @@ class Operand:
     dtype: str
     label: str | None = None
     value: Any = None
+    contribution: Contribution | None = None
 
 
 @dataclass(slots=True)
@@ -40,7 +68,8 @@ class Vertex:
 
     operation: "" for a leaf. params: what was asked of it beside its operands, without what shapes say already.
     tracked: whether a gradient can flow to it.
-    value: the array, where it is small and still there. released: a backward pass let go of it.
+    value: the array, where it is small and still there; summary: of one that is big and still there.
+    released: a backward pass let go of the value.
     gradient: a small cotangent's array, a big one's norm, None where there is none.
     source: the line of the user's code that made it, where `detect_anomaly` remembered it.
     """
@@ -54,6 +83,7 @@ class Vertex:
     operands: tuple[Operand, ...] = ()
     params: dict[str, Any] = field(default_factory=dict)
     value: Array | None = None
+    summary: Summary | None = None
     gradient: Array | float | None = None
     released: bool = False
     saved_bytes: int = 0
@@ -101,6 +131,7 @@ def collect(tensors: Tensor | Sequence[Tensor], gradients: bool = False) -> Grap
         if tensor._node is not None:
             position = index[tensor._node]
             vertices[position].value = _small(tensor._data)
+            vertices[position].summary = _summary(tensor._data)
         else:
             position = len(vertices)
             vertices.append(_untracked(tensor))
@@ -122,14 +153,20 @@ def _differentiate(graph: Graph, tensors: list[Tensor], index: dict[Node, int]) 
     for vertex in graph.vertices:
         vertex.gradient = None
     for step in walk(next(iter(scalars.values()))):
-        graph.vertices[index[step.node]].gradient = _gradient(step.cotangent)
+        vertex = graph.vertices[index[step.node]]
+        vertex.gradient = _gradient(step.cotangent)
+        if step.contributions:
+            vertex.operands = _with_contributions(vertex, step)
     graph.differentiated = True
 
 
 def _vertex(node: Node, index: dict[Node, int]) -> Vertex:
     gradient = None if node.grad is None else _gradient(node.grad.data)
     if node.primitive is None:
-        return Vertex("", "", node.name, "", node.shape, str(node.dtype), value=_small(node.data), gradient=gradient)
+        return Vertex(
+            "", "", node.name, "", node.shape, str(node.dtype),
+            value=_small(node.data), summary=_summary(node.data), gradient=gradient,
+        )  # fmt: skip
     names = _operand_names(node)
     params = {name: value for name, value in node.params.items() if name not in node.primitive.derived}
     return Vertex(
@@ -142,6 +179,7 @@ def _vertex(node: Node, index: dict[Node, int]) -> Vertex:
         tuple(_operand(name, entry, index) for name, entry in zip(names, node.inputs, strict=True)),
         params,
         _small(node.data),
+        _summary(node.data),
         gradient,
         node.released,
         node.saved_bytes,
@@ -176,6 +214,57 @@ def _untracked(tensor: Tensor) -> Vertex:
     )  # fmt: skip
 
 
+def _stretches(operation: "Operation") -> bool:
+    """Whether an operation broadcasts its operands: NumPy's elementwise functions, and where."""
+    forward = getattr(operation, "forward", None)
+    return (isinstance(forward, np.ufunc) and forward.signature is None) or operation.name == "where"
+
+
+def _with_contributions(vertex: Vertex, step: Step) -> tuple[Operand, ...]:
+    stretched = step.node.primitive is not None and _stretches(step.node.primitive)
+    return tuple(
+        operand if part is None else replace(operand, contribution=_contribution(vertex, operand, part, stretched))
+        for operand, part in zip(vertex.operands, step.contributions, strict=True)
+    )
+
+
+def _contribution(vertex: Vertex, operand: Operand, part: Array, stretched: bool) -> Contribution:
+    missing = len(vertex.shape) - len(operand.shape)
+    summed: tuple[int, ...] = ()
+    if stretched and operand.shape != vertex.shape and missing >= 0:
+        kept = (1,) * missing + operand.shape
+        summed = tuple(axis for axis, size in enumerate(vertex.shape) if size != kept[axis])
+    return Contribution(_norm(part), summed)
+
+
+def _summary(array: Array | None) -> Summary | None:
+    """A big array of numbers in short; None for a small one, or none."""
+    if array is None or array.size <= SMALL or array.dtype.kind not in "fiu":
+        return None
+    with np.errstate(all="ignore"):
+        numbers = np.asarray(array, np.float64)
+        return Summary(float(numbers.mean()), float(numbers.std()), thumbnail(numbers))
+
+
+ROWS, COLUMNS = 6, 12
+"""The most that a thumbnail has."""
+
+
+def thumbnail(array: Array) -> tuple[tuple[float, ...], ...]:
+    """The first matrix of an array, at most ROWS x COLUMNS blocks, divided by the largest block's size; NaN stays."""
+    matrix = array.reshape(1, -1) if array.ndim < 2 else array[(0,) * (array.ndim - 2)]
+    blocks = [
+        [part.mean() for part in np.array_split(row, min(COLUMNS, matrix.shape[1]), axis=1)]
+        for row in np.array_split(matrix, min(ROWS, matrix.shape[0]), axis=0)
+    ]
+    largest = max((abs(float(block)) for row in blocks for block in row if np.isfinite(block)), default=0.0) or 1.0
+    return tuple(tuple(float(block) / largest for block in row) for row in blocks)
+
+
+def _norm(array: Array) -> float:
+    return float(np.linalg.norm(np.asarray(array, np.float64).ravel()))
+
+
 def _small(array: Array | None) -> Array | None:
     return array if array is not None and array.size <= SMALL else None
 
@@ -183,4 +272,4 @@ def _small(array: Array | None) -> Array | None:
 def _gradient(array: Array) -> Array | float:
     if array.size <= SMALL:
         return np.array(array)
-    return float(np.linalg.norm(np.asarray(array, np.float64).ravel()))
+    return _norm(array)

@@ -21,6 +21,14 @@ def number(value: Any) -> str:
     return f"{float(value):.4g}"
 
 
+def size_text(count: int) -> str:
+    """Bytes as people say them: 512 B, 12.3 kB, 4.56 MB."""
+    for unit, size in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if count >= size:
+            return f"{count / size:.3g} {unit}"
+    return f"{count} B"
+
+
 def shape_text(shape: Sequence[int]) -> str:
     """8×12×64; nothing for a scalar."""
     return "×".join(str(size) for size in shape)

@@ -37,6 +37,19 @@ CLUSTERS = (Pair("#F7F9FB", "#75869A"), Pair("#EDF2F7", "#75869A"))
 """The surfaces of nested modules, by turns."""
 
 
+HEAT = (
+    "#B35806", "#D17B27", "#E9A863", "#F7D3A8", "#F4F4F4", "#C9D9EC", "#93B5DB", "#5B8DC4", "#2F66A3",
+)  # fmt: skip
+"""From -1 to 1: orange below 0, blue above, each as strong as the number is big."""
+
+
+def heat_colour(value: float) -> str:
+    """The colour of a number from -1 to 1 in a heat map; a grey for NaN."""
+    if not -1 <= value <= 1:
+        return "#52606D"
+    return HEAT[round((value + 1) / 2 * (len(HEAT) - 1))]
+
+
 def dark(colour: str) -> str:
     """What stands for a colour `#rrggbb` on a dark ground: its hue, less vivid, with its contrasts to all others.
 

@@ -9,9 +9,10 @@ import numpy.typing as npt
 
 from minigrad.drawing.folding import Folding
 from minigrad.drawing.graph import Graph, Operand, Vertex
-from minigrad.drawing.numerals import Grid, grid, number, shape_text
+from minigrad.drawing.numerals import Grid, grid, number, shape_text, size_text
+from minigrad.drawing.palette import heat_colour
 
-RowKind = Literal["parameter", "constant", "detail", "value", "gradient"]
+RowKind = Literal["parameter", "constant", "detail", "value", "gradient", "heat"]
 
 NOT_COMPUTED = "not computed"
 RELEASED = "released: use retain_graph=True"
@@ -19,7 +20,7 @@ RELEASED = "released: use retain_graph=True"
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A line of a box: what it is about, and its text or its numbers."""
+    """A line of a box: what it is about, and its text or its numbers; of a heat map, its colours."""
 
     kind: RowKind
     label: str
@@ -35,14 +36,14 @@ def operand_row(graph: Graph, folding: Folding, vertex: Vertex, operand: Operand
         cells = [shape_text(operand.shape) or "scalar"]
         if graph.differentiated:
             cells.append(f"gradient {_norm(leaf.gradient)}")
-        return Row("parameter", _nearest_name(leaf.name or operand.name, vertex.path), (tuple(cells),))
+        return Row("parameter", nearest_name(leaf.name or operand.name, vertex.path), (tuple(cells),))
     label = operand.label or operand.name
     if not operand.shape and operand.value is not None:
         return Row("constant", label, ((number(np.asarray(operand.value).item()),),))
     return Row("constant", label, ((shape_text(operand.shape) or "scalar",),))
 
 
-def _nearest_name(name: str, path: str) -> str:
+def nearest_name(name: str, path: str) -> str:
     """A parameter's name as its user sees it: without the module that both are in."""
     shared = 0
     parts, around = name.split("."), path.split(".")
@@ -86,12 +87,15 @@ def _param(value: Any) -> str:
     return number(value) if isinstance(value, int | float | np.number) else str(value)
 
 
-def value_rows(vertex: Vertex) -> Iterator[Row]:
-    """The value, where it is small and still there, or that it was released."""
-    if vertex.value is not None:
-        numbers = grid(vertex.value)
-        if numbers is not None:
-            yield Row("value", "value", numbers)
+def value_rows(vertex: Vertex, heat: bool) -> Iterator[Row]:
+    """The value: its numbers if it is small, else mean and spread, and a heat map; or that it was released."""
+    numbers = None if vertex.value is None else grid(vertex.value)
+    if numbers is not None:
+        yield Row("value", "value", numbers)
+    elif vertex.summary is not None:
+        yield Row("value", "value", ((f"{number(vertex.summary.mean)} ± {number(vertex.summary.spread)}",),))
+        if heat:
+            yield Row("heat", "", tuple(tuple(heat_colour(part) for part in row) for row in vertex.summary.thumbnail))
     elif vertex.released:
         yield Row("value", "value", ((RELEASED,),))
 
@@ -104,6 +108,12 @@ def gradient_rows(vertex: Vertex, differentiated: bool) -> Iterator[Row]:
         yield Row("gradient", "gradient", numbers)
     elif gradient is not None or differentiated or not vertex.operation:
         yield Row("gradient", "gradient", ((_norm(gradient),),))
+
+
+def saved_rows(count: int) -> Iterator[Row]:
+    """How much is kept for the backward pass, if it is worth a line."""
+    if count >= 1000:
+        yield Row("detail", "", ((f"keeps {size_text(count)}",),))
 
 
 def _norm(gradient: npt.NDArray[Any] | float | None) -> str:

@@ -114,8 +114,16 @@ def _panel(entries: list[Row]) -> str:
     return row(cell(table(*map(_row, entries), attributes=colour, padding=2), ' CELLPADDING="4"'))
 
 
+def _heat_map(entry: Row) -> str:
+    """A cell a number, of its colour."""
+    rows = [row(*(cell("", f' BGCOLOR="{colour}" WIDTH="9" HEIGHT="9"') for colour in line)) for line in entry.cells]
+    return row(cell(table(*rows), ' ALIGN="CENTER" CELLPADDING="3"'))
+
+
 def _row(entry: Row) -> str:
     """A label at the left, and a text or numbers at the right; a text without a label in the middle."""
+    if entry.kind == "heat":
+        return _heat_map(entry)
     if not entry.label:
         return row(cell(phrase(entry.cells[0][0], 9)))
     words, room = _words(shorten(entry.label, LONGEST), 9, QUIET_TEXT)

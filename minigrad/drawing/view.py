@@ -10,12 +10,15 @@ from minigrad.drawing.folding import Folding, Path, path_of, tally
 from minigrad.drawing.graph import Graph, Vertex
 from minigrad.drawing.numerals import shape_text
 from minigrad.drawing.palette import Kind
-from minigrad.drawing.rows import Row, gradient_rows, operand_row, param_rows, value_rows
+from minigrad.drawing.rows import Row, gradient_rows, operand_row, param_rows, saved_rows, value_rows
 
 Flow = Literal["right", "down", "up"]
 
 _FEW = 24
 """Up to so many boxes, a picture without modules reads from left to right, with every value it has."""
+
+_FEW_MAPS = 60
+"""Up to so many boxes have heat maps, if they have values: more would not be seen, and take long to lay out."""
 
 SIGNS = {"add": "+", "subtract": "−", "multiply": "×", "divide": "÷", "matmul": "@", "negative": "−", "power": "^"}
 
@@ -43,12 +46,18 @@ class Box:
 
 @dataclass(frozen=True, slots=True)
 class Arrow:
-    """From one box to another, or to one of its ports. `label` is the shape that goes along it."""
+    """From one box to another, or to one of its ports.
+
+    label: the shape that goes along it. notes: more lines below it. norm: of the gradient that flows along it, which
+    its width shows; None where none is known.
+    """
 
     source: int
     target: int
     port: int | None
     label: str
+    notes: tuple[str, ...] = ()
+    norm: float | None = None
 
 
 @dataclass(slots=True)
@@ -83,9 +92,10 @@ def make_view(
     """
     small = folding.boxes() <= _FEW and not any(vertex.path for vertex in graph.vertices)
     shown = small if values is None else values
+    heat = folding.boxes() <= _FEW_MAPS
     outputs = {folding.stand_in[output] for output in graph.outputs}
     boxes = {
-        index: _box(graph, folding, index, outputs, shown)
+        index: _box(graph, folding, index, outputs, shown, heat)
         for index, place in enumerate(folding.stand_in)
         if place == index and index not in folding.rows
     }
@@ -97,7 +107,7 @@ def make_view(
     return View(boxes, arrows, root, flow or ("right" if small else "down"), title, notes)
 
 
-def _box(graph: Graph, folding: Folding, index: int, outputs: set[int], values: bool) -> Box:
+def _box(graph: Graph, folding: Folding, index: int, outputs: set[int], values: bool, heat: bool) -> Box:
     vertex = graph.vertices[index]
     if index in folding.groups:
         return _group_box(graph, folding, index, outputs)
@@ -115,9 +125,11 @@ def _box(graph: Graph, folding: Folding, index: int, outputs: set[int], values: 
     if vertex.shape and (index in outputs or not vertex.operation):
         box.rows.append(Row("detail", "", ((f"{shape_text(vertex.shape)} {vertex.dtype}",),)))
     if values:
-        box.rows += value_rows(vertex)
+        box.rows += value_rows(vertex, heat)
     if (values or graph.differentiated) and vertex.tracked:
         box.rows += gradient_rows(vertex, graph.differentiated)
+    if values:
+        box.rows += saved_rows(vertex.saved_bytes)
     box.description = _description(vertex)
     return box
 
@@ -184,7 +196,8 @@ def _arrows(graph: Graph, folding: Folding, boxes: dict[int, Box]) -> list[Arrow
             if source == target or (operand.source, index) in folding.steps:
                 continue
             port = position if position < len(boxes[target].ports) else None
-            arrows[Arrow(source, target, port, shape_text(operand.shape))] = None
+            norm = None if operand.contribution is None else operand.contribution.norm
+            arrows[Arrow(source, target, port, shape_text(operand.shape), norm=norm)] = None
     return list(arrows)
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import minigrad as mg
-from minigrad.drawing.draw import OVERVIEW
+from minigrad.drawing.scene import OVERVIEW
 from minigrad.errors import DrawingError
 
 

@@ -55,9 +55,9 @@ def test_parameters_masks_and_constants_are_rows_not_boxes() -> None:
     assert [port for _, head, port in edges(drawing) if head == "n3"] == ["p0:n", "p1:n", "p2:n"]
 
 
-def test_small_matrices_are_numbers_and_big_ones_shapes() -> None:
+def test_small_matrices_are_numbers_and_big_ones_mean_and_spread() -> None:
     x = mg.Tensor([[1.0, 2.5], [-3.0, 4.0]], requires_grad=True, name="x")
     shown = words(mg.draw(mg.sum(x)))
     assert shown["n0"][:7] == ["x", "2×2 float32", "value", "1", "2.5", "-3", "4"]
     big = mg.Tensor(np.ones((5, 5), np.float32), requires_grad=True, name="big")
-    assert words(mg.draw(mg.sum(big)))["n0"] == ["big", "5×5 float32", "gradient", "not computed"]
+    assert words(mg.draw(mg.sum(big)))["n0"] == ["big", "5×5 float32", "value", "1 ± 0", "gradient", "not computed"]

@@ -4,8 +4,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cached_property, partial
-from typing import get_args
+from typing import Literal, get_args
 
+from minigrad.drawing.backward import backward_view
 from minigrad.drawing.details import box_details
 from minigrad.drawing.dot import clusters, write_dot
 from minigrad.drawing.drawing import Drawing, Links
@@ -15,6 +16,8 @@ from minigrad.drawing.view import Flow, View, make_view
 from minigrad.errors import DrawingError
 from minigrad.tensor import Tensor
 
+Direction = Literal["forward", "backward"]
+
 OVERVIEW = "."
 """The name of the picture in which every module is one box."""
 
@@ -23,6 +26,7 @@ def draw(
     tensors: Tensor | Sequence[Tensor],
     gradients: bool = False,
     *,
+    direction: Direction = "forward",
     values: bool | None = None,
     depth: int | None = None,
     expand: str | Iterable[str] = (),
@@ -35,14 +39,17 @@ def draw(
 
     gradients: a backward pass of its own computes every cotangent, from the one scalar among `tensors`; nothing is
         written to `.grad`. Without it, leaves show the `.grad` they have.
-    values: show numbers: those of small arrays, and the norm of big gradients. Default: in a small graph, or with
-        `gradients`.
+    direction: "backward" draws the cotangents' way instead, from the output to the leaves: on each arrow the shape and
+        norm of one contribution and the rule that made it, and a sum where several meet. It computes gradients.
+    values: show numbers: those of small arrays, of big ones mean and spread and a tiny heat map, the norm of big
+        gradients, and the bytes kept for the backward pass. Default: in a small graph, or with `gradients`.
     depth: how many levels of nested modules are shown; deeper ones are one box each. Default: as many as can be read.
     expand, collapse: modules by name, such as "decoder.layers.0", that are shown with what is in them, or as one box
         each, whatever `depth` says. A layer that is named stands by itself, not for its equals.
     repeats: equal consecutive layers are drawn once, with "×N".
     flow: where the outputs are: "right", "down" or "up". Default: right in a small graph without modules, else down.
 
+    With gradients an arrow is the wider, the greater the norm of the gradient that comes back along it.
     An operation has its parameters, masks and constants as rows. What a backward pass has released says so; a
     gradient that is not there is "not computed". The same program gives the same picture, byte by byte.
     Saved as .html it is a page in which every module can be opened and folded.
@@ -51,11 +58,13 @@ def draw(
     """
     if flow not in (None, *get_args(Flow)):
         raise DrawingError(f"flow is {', '.join(map(repr, get_args(Flow)))} or None, not {flow!r}")
-    graph = collect(tensors, gradients)
+    if direction not in get_args(Direction):
+        raise DrawingError(f"direction is {' or '.join(map(repr, get_args(Direction)))}, not {direction!r}")
+    graph = collect(tensors, gradients or direction == "backward")
     known = modules(graph)
     opened = Opened(depth, _named("expand", expand, known), _named("collapse", collapse, known))
     shown = True if values is None and gradients else values
-    return Scene(graph, title, flow, shown, repeats, known).picture(opened)
+    return Scene(graph, title, flow, direction, shown, repeats, known).picture(opened)
 
 
 def _named(argument: str, given: str | Iterable[str], known: dict[str, int]) -> frozenset[str]:
@@ -75,6 +84,7 @@ class Scene:
     graph: Graph
     title: str
     flow: Flow | None
+    direction: Direction
     values: bool | None
     repeats: bool
     modules: dict[str, int]
@@ -106,6 +116,8 @@ class Scene:
 
     def _at(self, levels: list[Folding], level: int) -> Drawing:
         view = make_view(self.graph, levels[level], self.title, self.flow, self.values)
+        if self.direction == "backward":
+            view = backward_view(self.graph, levels[level], view)
         texts = {f"n{position}": box.description for position, box in enumerate(view.boxes.values())}
         coarser = partial(self._at, levels, level + 1) if level + 1 < len(levels) else None
         title = self.title or _default_title(self.graph)
