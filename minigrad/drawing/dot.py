@@ -37,7 +37,7 @@ def write_dot(view: View) -> str:
         lines.append(f"  graph [labelloc=t, label=<{heading}>];")
     names = {index: f"n{position}" for position, index in enumerate(view.boxes)}
     lines += _cluster_lines(view, names)
-    norms = [arrow.norm for arrow in view.arrows if arrow.norm]
+    norms = [arrow.norm for arrow in view.arrows if arrow.norm and math.isfinite(arrow.norm)]
     range_of_norms = (min(norms), max(norms)) if norms else (0.0, 0.0)
     for position, arrow in enumerate(view.arrows):
         lines.append(f"  {_arrow_line(view, arrow, names, position, range_of_norms)}")
@@ -107,14 +107,16 @@ def _arrow_line(
     return f'{names[arrow.source]} -> {target} [id="e{position}", weight={_weight(view, arrow)}{width}{label}];'
 
 
-THIN, THICK = 0.7, 4.5
+THIN, THICK = 0.8, 3.6
+DECADES = 2  # powers of ten between thin and thick, at least: what differs little looks alike
 
 
 def _width(norm: float, least: float, most: float) -> float:
-    """An arrow's width by the norm of its gradient: by its logarithm, from the least of the picture to the most."""
-    if not norm > 0 or not most > least or not math.isfinite(norm):
-        return THIN if norm == 0 else (THIN + THICK) / 2
-    return THIN + (THICK - THIN) * math.log(norm / least) / math.log(most / least)
+    """An arrow's width by the logarithm of its gradient's norm; thick is the greatest of the picture."""
+    if not norm > 0 or not math.isfinite(norm):
+        return THIN
+    span = max(math.log10(most / least), DECADES)
+    return THICK - (THICK - THIN) * math.log10(most / norm) / span
 
 
 def _weight(view: View, arrow: Arrow) -> int:
