@@ -89,7 +89,7 @@ class Drawing:
         return finish(picture, self.title, self.description, self.texts).encode() if form == "svg" else picture
 
     def save(self, path: str | Path, seconds: float = 20.0) -> Path:
-        """Write the picture to `path`; its ending says how: .svg, .png, .pdf or .dot. Returns the path.
+        """Write the picture to `path`; its ending says how: .svg, .png, .pdf, .html or .dot. Returns the path.
 
         Raises DrawingError for another ending and where no engine can do it; OSError where the file can't be written.
         """
@@ -97,15 +97,28 @@ class Drawing:
         form = path.suffix.lower().removeprefix(".")
         if form in ("dot", "gv"):
             path.write_text(self.source, encoding="utf-8")
+        elif form in ("html", "htm"):
+            path.write_text(self.html(seconds), encoding="utf-8")
         elif form in FORMATS:
             path.write_bytes(self.render(form, seconds))
         else:
-            raise DrawingError(f"{path.name}: a picture is saved as .svg, .png, .pdf or .dot")
+            raise DrawingError(f"{path.name}: a picture is saved as .svg, .png, .pdf, .html or .dot")
         return path
 
     def svg(self) -> str:
         """The picture as SVG text, to be put into a page."""
         return self.render("svg").decode()
+
+    def html(self, seconds: float = 20.0) -> str:
+        """A page of this picture and all that it leads to, in one file: modules can be opened and folded in it."""
+        from minigrad.drawing.page import Picture, html
+
+        drawings = {"": self} | {name: make() for name, make in self.links().views.items()}
+        pictures = {}
+        for name, drawing in drawings.items():
+            links = drawing.links()
+            pictures[name] = Picture(drawing.render("svg", seconds).decode(), links.opens, links.closes, links.details)
+        return html(pictures, self.title)
 
     def _repr_svg_(self) -> str:
         return self.svg()

@@ -65,6 +65,7 @@ def _raise_cluster_labels(root: ElementTree.Element) -> None:
                 for name, value in (("paint-order", "stroke"), ("stroke", rim), ("stroke-width", "5")):
                     label.set(name, value)
                 label.set("stroke-linejoin", "round")
+                label.set("id", f"{cluster.get('id')}-label")
                 raised.append(label)
         graph.extend(raised)
 
