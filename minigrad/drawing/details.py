@@ -5,20 +5,19 @@ from typing import Any
 
 import numpy as np
 
-from minigrad.drawing.folding import Folding, dotted, tally
+from minigrad.drawing.folding import dotted, tally
 from minigrad.drawing.graph import Graph, Vertex
 from minigrad.drawing.numerals import grid, number, shape_text
 from minigrad.drawing.rows import NOT_COMPUTED, RELEASED
 from minigrad.drawing.view import Box
 
 
-def box_details(graph: Graph, folding: Folding, box: Box) -> Mapping[str, Any]:
+def box_details(graph: Graph, box: Box) -> Mapping[str, Any]:
     """Title, module path, operation and formula, shape, value, gradient, bytes kept, source line: what there is."""
     found: dict[str, Any] = {"title": box.title, "path": dotted(box.module or box.path)}
-    group = folding.groups.get(box.index)
-    if group is not None:
-        found["operations"] = [f"{name} ×{count:,}" for name, count in tally(graph, group.members, 12)]
-        found["saved"] = _bytes(sum(graph.vertices[member].saved_bytes for member in group.members))
+    if box.members:
+        found["operations"] = [f"{name} ×{count:,}" for name, count in tally(graph, box.members, box.times, 12)]
+        found["saved"] = _bytes(sum(graph.vertices[member].saved_bytes for member in box.members) // box.times)
     else:
         vertex = graph.vertices[box.index]
         found |= {"operation": vertex.operation, "formula": vertex.formula, "source": vertex.source}

@@ -55,6 +55,17 @@ class Folding:
         """Another one that can be folded further without changing this."""
         return Folding(list(self.stand_in), dict(self.groups), self.times, self.steps, self.rows, self.note)
 
+    def everyone(self) -> dict[int, list[int]]:
+        """For each vertex that is drawn, all for which it stands, those of equal layers too."""
+        found: dict[int, list[int]] = {}
+        for vertex, place in enumerate(self.stand_in):
+            found.setdefault(place, []).append(vertex)
+        return found
+
+    def repeated(self, path: Path) -> int:
+        """For how many equal modules the one at `path` is drawn."""
+        return self.times.get(path, (1, ""))[0]
+
     def boxes(self) -> int:
         """How many boxes it leaves."""
         return len({stand_in for vertex, stand_in in enumerate(self.stand_in) if vertex not in self.rows})
@@ -297,7 +308,9 @@ def _fold(folding: Folding, members: list[int], path: Path, title: str) -> None:
         folding.stand_in[vertex] = head
 
 
-def tally(graph: Graph, members: list[int], most: int = 4) -> list[tuple[str, int]]:
-    """The commonest operations among `members`, with their counts."""
+def tally(graph: Graph, members: list[int], times: int, most: int = 4) -> list[tuple[str, int]]:
+    """The commonest operations among `members`, which are `times` equal modules, with their counts in one of these."""
     counts = Counter(graph.vertices[member].operation for member in members if graph.vertices[member].operation)
-    return sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:most]
+    return [
+        (name, count // times) for name, count in sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:most]
+    ]

@@ -121,16 +121,16 @@ class Scene:
         texts = {f"n{position}": box.description for position, box in enumerate(view.boxes.values())}
         coarser = partial(self._at, levels, level + 1) if level + 1 < len(levels) else None
         title = self.title or _default_title(self.graph)
-        links = partial(self._links, levels[level], view)
+        links = partial(self._links, view)
         return Drawing(write_dot(view), title, describe(view), texts, coarser=coarser, links=links)
 
-    def _links(self, folding: Folding, view: View) -> Links:
+    def _links(self, view: View) -> Links:
         """Where the boxes and clusters of a picture lead."""
         views = self.views()
         boxes = {f"n{position}": box for position, box in enumerate(view.boxes.values())}
         opens = {name: dotted(box.module) for name, box in boxes.items() if dotted(box.module) in views}
         closes = {name: dotted(cluster.path[:-1]) or OVERVIEW for name, cluster, _ in clusters(view)}
-        details = {name: box_details(self.graph, folding, box) for name, box in boxes.items()}
+        details = {name: box_details(self.graph, box) for name, box in boxes.items()}
         return Links(views, opens, closes, details)
 
     def _levels(self, opened: Opened) -> list[Folding]:

@@ -28,7 +28,8 @@ class Box:
     """A node of the picture.
 
     title: what it is called, or the operation. badge: the operation, or its sign, where the title does not say it.
-    caption: the module it stands for. module: its path, if it stands for a whole module.
+    caption: the module it stands for. module: its path, if it stands for a whole module. members: the vertices that it
+    stands for. times: for how many equal modules.
     ports: the names of the operands that arrows lead to, where there are several.
     """
 
@@ -41,6 +42,8 @@ class Box:
     ports: list[str] = field(default_factory=list)
     path: Path = ()
     module: Path = ()
+    members: list[int] = field(default_factory=list)
+    times: int = 1
     description: str = ""
 
 
@@ -94,8 +97,11 @@ def make_view(
     shown = small if values is None else values
     heat = folding.boxes() <= _FEW_MAPS
     outputs = {folding.stand_in[output] for output in graph.outputs}
+    everyone = folding.everyone()
     boxes = {
-        index: _box(graph, folding, index, outputs, shown, heat)
+        index: _group_box(graph, folding, index, outputs, everyone[index])
+        if index in folding.groups
+        else _box(graph, folding, index, outputs, shown, heat)
         for index, place in enumerate(folding.stand_in)
         if place == index and index not in folding.rows
     }
@@ -109,8 +115,6 @@ def make_view(
 
 def _box(graph: Graph, folding: Folding, index: int, outputs: set[int], values: bool, heat: bool) -> Box:
     vertex = graph.vertices[index]
-    if index in folding.groups:
-        return _group_box(graph, folding, index, outputs)
     box = Box(index, _kind(vertex, index in outputs), _title(vertex), path=path_of(vertex))
     sign = SIGNS.get(vertex.operation, "")
     box.badge = sign or (vertex.operation if vertex.name else "")
@@ -159,17 +163,18 @@ def _description(vertex: Vertex) -> str:
     return "\n".join(lines)
 
 
-def _group_box(graph: Graph, folding: Folding, index: int, outputs: set[int]) -> Box:
+def _group_box(graph: Graph, folding: Folding, index: int, outputs: set[int], members: list[int]) -> Box:
     group = folding.groups[index]
     kind: Kind = "output" if index in outputs else "module"
     path = (*group.path, group.title) if group.module else group.path
     box = Box(index, kind, _labelled(group.title, path, folding) if group.module else group.title, path=group.path)
-    box.module = path if group.module else ()
+    box.module, box.members = (path if group.module else ()), members
+    box.times = folding.repeated(path) if group.module else 1
     parameters = dict.fromkeys(
-        o.source for member in group.members for o in graph.vertices[member].operands if o.source in folding.rows
+        o.source for member in members for o in graph.vertices[member].operands if o.source in folding.rows
     )
-    operations = sum(1 for member in group.members if graph.vertices[member].operation)
-    commonest = tally(graph, group.members)
+    operations = sum(1 for member in members if graph.vertices[member].operation) // box.times
+    commonest = tally(graph, members, box.times)
     counted_operations = commonest[0][0] if operations == 1 else f"{operations:,} operations"
     if group.module:
         box.rows.append(Row("detail", "", ((counted_operations,),)))
@@ -178,7 +183,7 @@ def _group_box(graph: Graph, folding: Folding, index: int, outputs: set[int]) ->
         box.rows.append(Row("detail", "", ((text,),)))
     if parameters:
         size = sum(int(np.prod(graph.vertices[source].shape)) for source in parameters if source is not None)
-        box.rows.append(Row("parameter", "parameters", ((f"{size:,}",),)))
+        box.rows.append(Row("parameter", "parameters", ((f"{size // box.times:,}",),)))
     box.description = f"{box.title}: {counted_operations}" + (f"\nin {'.'.join(group.path)}" if group.path else "")
     return box
 
@@ -234,7 +239,7 @@ def _dissolved(inner: Cluster, outer: Cluster, boxes: dict[int, Box]) -> bool:
 
 
 def _labelled(name: str, path: Path, folding: Folding) -> str:
-    count, last = folding.times.get(path, (1, ""))
+    count, last = folding.repeated(path), folding.times.get(path, (1, ""))[1]
     name, call = (name.partition("#")[0], name.partition("#")[2])
     label = f"{name}, call {call}" if call else name
     return f"{label}–{last}  ×{count}" if count > 1 else label

@@ -172,7 +172,10 @@ function focusOn(id) {
 }
 
 function arrive() {
-  if (wanted !== null) focusOn(wanted);
+  if (wanted !== null) {
+    focusOn(wanted);
+    hits.hidden = true;
+  }
   wanted = null;
 }
 

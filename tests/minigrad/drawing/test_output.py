@@ -40,7 +40,7 @@ def test_saved_as_its_ending_says(ending: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["picture", "picture.gif", "picture.html.zip"])
 def test_another_ending_is_refused(name: str, tmp_path: Path) -> None:
-    with pytest.raises(mg.DrawingError, match=r"\.svg, \.png, \.pdf or \.dot"):
+    with pytest.raises(mg.DrawingError, match=r"\.svg, \.png, \.pdf, \.html or \.dot"):
         mg.draw(neuron()).save(tmp_path / name)
     assert not list(tmp_path.iterdir())
 
