@@ -5,6 +5,7 @@ operation of one block took the output of another's. So residual connections, Q,
 the decoder are found, and a pre-norm model gives other blocks and links than the paper's.
 """
 
+import math
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import Literal
@@ -13,10 +14,11 @@ from minigrad.drawing import Graph, Pieces, Vertex
 
 Kind = Literal[
     "embedding", "position", "attention", "masked", "feed_forward", "add_norm", "norm", "add", "linear", "softmax",
-    "other",
+    "loss", "other",
 ]  # fmt: skip
 Stack = Literal["encoder", "decoder"]
 Unit = tuple[str, ...]
+STACKS: tuple[Stack, ...] = ("encoder", "decoder")
 
 ROLES = {"query": "Q", "key": "K", "value": "V"}
 
@@ -41,12 +43,17 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """From the block numbered `source` to `target`; roles: "QKV" or part of it, where an attention takes it."""
+    """From the block numbered `source` to `target`; roles: "QKV" or part of it, where an attention takes it.
+
+    norm: of what the target adds to the source's gradient, all its contributions together (the root of the sum of their
+    squares), where gradients were computed.
+    """
 
     source: int
     target: int
     roles: str
     shape: tuple[int, ...]
+    norm: float = field(default=0.0, compare=False)
 
 
 @dataclass(slots=True)
@@ -66,18 +73,26 @@ class Blocks:
     links: list[Link]
     repeats: list[Repeat] = field(default_factory=list)
 
+    def stacks(self) -> list[Stack]:
+        """The stacks that there are, encoder first."""
+        return [stack for stack in STACKS if self.column(stack)]
+
     def column(self, stack: Stack) -> list[Block]:
         """The blocks of one stack and of what stands below and above it, in order."""
         return [block for block in self.blocks.values() if block.stack == stack]
 
 
 def find_blocks(graph: Graph) -> Blocks:
-    """The blocks of the graph of softmax(logits), every layer on its own."""
+    """The blocks of the graph of softmax(logits), or of a loss, every layer on its own.
+
+    What stands below and above the stacks is the encoder's only where there is no decoder.
+    """
     owner = _pieces(graph)
     members: dict[int, list[int]] = {}
     for index, number in owner.items():
         members.setdefault(number, []).append(index)
-    blocks = {number: _block(graph, number, inside) for number, inside in sorted(members.items())}
+    ends: Stack = "decoder" if any(unit(vertex)[0] == "decoder" for vertex in graph.vertices) else "encoder"
+    blocks = {number: _block(graph, number, inside, ends) for number, inside in sorted(members.items())}
     found: dict[tuple[int, int], Link] = {}
     for index, number in owner.items():
         vertex = graph.vertices[index]
@@ -87,9 +102,9 @@ def find_blocks(graph: Graph) -> Blocks:
                 continue
             known = found.setdefault((source, number), Link(source, number, "", operand.shape))
             role = _role(vertex.path, blocks[number])
-            if role not in known.roles:
-                roles = "".join(sorted(known.roles + role, key="QKV".index))
-                found[source, number] = replace(known, roles=roles)
+            roles = known.roles if role in known.roles else "".join(sorted(known.roles + role, key="QKV".index))
+            added = 0.0 if operand.contribution is None else operand.contribution.norm
+            found[source, number] = replace(known, roles=roles, norm=math.hypot(known.norm, added))
     return Blocks(blocks, list(found.values()))
 
 
@@ -97,7 +112,7 @@ def fold(whole: Blocks) -> Blocks:
     """The same with consecutive layers that are built alike drawn once, as its first layer."""
     repeats: list[Repeat] = []
     stands: dict[int, int] = {}  # block -> the block drawn for it
-    for stack in ("encoder", "decoder"):
+    for stack in STACKS:
         layers = _layers(whole.column(stack))
         for _, group in groupby(layers, key=lambda layer: _structure(whole, layers[layer])):
             alike = list(group)
@@ -142,11 +157,11 @@ def unit(vertex: Vertex) -> Unit:
     return parts[:1]
 
 
-def _block(graph: Graph, number: int, members: list[int]) -> Block:
+def _block(graph: Graph, number: int, members: list[int], ends: Stack) -> Block:
     vertices = [graph.vertices[index] for index in members]
     where = unit(vertices[0])
     layer = int(where[2]) if len(where) > 2 else None
-    stack: Stack = "encoder" if where[0] in ("encoder", "source_embedding", "source_positions") else "decoder"
+    stack: Stack = "encoder" if where[0] in ("encoder", "source_embedding", "source_positions") else ends
     kind = _kind(where, vertices)
     return Block(number, kind, where[-1], ".".join(where), stack, layer, vertices[-1].shape, len(members))
 
@@ -169,6 +184,7 @@ _NAMED: dict[str, Kind] = {
     "feed_forward": "feed_forward",
     "output": "linear",
     "softmax": "softmax",
+    "cross_entropy": "loss",
 }
 
 

@@ -5,6 +5,7 @@ its sub-layer and comes back at the side; an attention's Q, K and V are three he
 to stack is thick. Equal consecutive layers are one panel, with their number beside it.
 """
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -20,6 +21,7 @@ TITLES: dict[Kind, tuple[str, ...]] = {
     "norm": ("Norm",),
     "linear": ("Linear",),
     "softmax": ("Softmax",),
+    "loss": ("Cross-Entropy",),
 }
 FILLS: dict[Kind, str] = {
     "embedding": "#FBDFE3",
@@ -30,6 +32,7 @@ FILLS: dict[Kind, str] = {
     "norm": "#F3F5BE",
     "linear": "#DDDFF2",
     "softmax": "#CDE8D0",
+    "loss": "#CDE8D0",
     "other": "#E9EDF1",
 }
 PANEL = Pair("#F5F6F8", "#75869A")
@@ -62,26 +65,34 @@ class Place:
 
 
 class Layout:
-    """The figure as it is being drawn: boxes from the bottom up, one column after the other, then the arrows."""
+    """The figure as it is being drawn: boxes from the bottom up, one column after the other, then the arrows.
 
-    def __init__(self, blocks: Blocks) -> None:
+    backward: arrows go the gradients' way, the wider the greater their norms, which stand where shapes do.
+    """
+
+    def __init__(self, blocks: Blocks, backward: bool = False) -> None:
         self.canvas = Canvas()
         self.blocks = blocks
+        self.backward = backward
         self.places: dict[int, Place] = {}
         self.panels: dict[Stack, list[tuple[float, float]]] = {"encoder": [], "decoder": []}
         self.lanes: list[tuple[Stack, float, float]] = []
-        self.x: dict[Stack, float] = {"encoder": 0.0, "decoder": WIDTH + 2 * INSIDE + BETWEEN}
+        both = len(blocks.stacks()) == 2
+        self.x: dict[Stack, float] = {"encoder": 0.0, "decoder": WIDTH + 2 * INSIDE + BETWEEN if both else 0.0}
+        norms = [link.norm for link in blocks.links if link.norm > 0]
+        self.greatest = max(norms, default=1.0)
+        self.least = min(norms, default=1.0)
 
-    def draw(self, source: tuple[int, ...], target_in: tuple[int, ...]) -> None:
-        """Everything but the headings. source, target_in: the shapes of what went in."""
-        self._column("encoder", ("Inputs", source), {})
-        self._column("decoder", ("Outputs (shifted right)", target_in), self._lift())
+    def draw(self, inputs: dict[Stack, tuple[str, tuple[int, ...]]]) -> None:
+        """Everything but the headings. inputs: what goes into each stack, in words, and its shape."""
+        for stack in self.blocks.stacks():
+            self._column(stack, inputs[stack], self._lift() if stack == "decoder" else {})
         for link in self.blocks.links:
             self._link(link)
 
     def headings(self, title: str, numbers: str, note: str) -> None:
         """The words above and below."""
-        middle = (self.x["encoder"] + self.x["decoder"]) / 2
+        middle = sum(self.x[stack] for stack in self.blocks.stacks()) / len(self.blocks.stacks())
         top = max(place.top for place in self.places.values()) + 84
         self.canvas.words((middle, top + 22), title, 17, TEXT, bold=True)
         self.canvas.words((middle, top), numbers, 10.5, QUIET_TEXT)
@@ -106,18 +117,27 @@ class Layout:
             self._panel(stack, layer, bottom, self.places[inside[-1].number].top + ABOVE)
         self.canvas.words((x, 0), f"{words[0]} ({shape_text(words[1])})", 11, TEXT)
         first, last = self.places[column[0].number], self.places[column[-1].number]
-        self.canvas.pointer([(x, 10), (x, first.bottom)], ARROW)
-        if stack == "decoder":
-            self.canvas.pointer([(x, last.top), (x, last.top + 24)], ARROW)
-            self.canvas.words((x, last.top + 46), "Output", 11, TEXT)
-            self.canvas.words((x, last.top + 33), f"Probabilities ({shape_text(column[-1].shape)})", 11, TEXT)
+        if not self.backward:
+            self.canvas.pointer([(x, 10), (x, first.bottom)], ARROW)
+        if stack == self.blocks.stacks()[-1]:
+            ends = [(x, last.top), (x, last.top + 24)]
+            self.canvas.pointer(ends[::-1] if self.backward else ends, ARROW)
+            if self.backward:
+                self.canvas.words((x, last.top + 33), "d Loss = 1", 11, TEXT)
+            else:
+                self.canvas.words((x, last.top + 46), "Output", 11, TEXT)
+                self.canvas.words((x, last.top + 33), f"Probabilities ({shape_text(column[-1].shape)})", 11, TEXT)
 
     def _heights(self, column: list[Block], lift: dict[int, float]) -> Iterator[tuple[Block, float, float]]:
         y, before = 10.0, None
         for block in column:
             y += self._gap(before, block, column) + lift.get(block.number, 0.0)
             height = (
-                2 * PLUS if block.kind in ("position", "add") else TWO_LINES if len(titles(block)) > 1 else ONE_LINE
+                2 * PLUS
+                if block.kind in ("position", "add")
+                else TWO_LINES
+                if len(self._titles(block)) > 1
+                else ONE_LINE
             )
             yield block, y, y + height
             y, before = y + height, block
@@ -153,7 +173,11 @@ class Layout:
                 self._sine(block.stack, middle, name)
             return Place(name, x, bottom, top, PLUS)
         name = self.canvas.box(
-            (x, middle), (WIDTH, top - bottom), titles(block), Pair(FILLS.get(block.kind, FILLS["other"]), TEXT), about
+            (x, middle),
+            (WIDTH, top - bottom),
+            self._titles(block),
+            Pair(FILLS.get(block.kind, FILLS["other"]), TEXT),
+            about,
         )
         return Place(name, x, bottom, top, WIDTH / 2)
 
@@ -212,21 +236,21 @@ class Layout:
         """To the next box; Q, K and V as three heads."""
         source, target = self.places[link.source], self.places[link.target]
         x, about = source.x, self._about(link)
-        self.canvas.arrow(source.name, target.name, [(x, source.top), (x, target.bottom)], about=about)
+        self._arrow(link, [(x, source.top), (x, target.bottom)], about=about)
         spread = len(link.roles) > 1
         fork = target.bottom - 20
         for place, role in enumerate(link.roles):
             head = x + (place - (len(link.roles) - 1) / 2) * HEADS
             if spread and head != x:
                 path = [(x, fork), (head, fork), (head, target.bottom)]
-                self.canvas.arrow(source.name, target.name, path, about=about)
+                self._arrow(link, path, about=about)
             self.canvas.words((head + 7, target.bottom - 9), role, 9, QUIET_TEXT, "left")
         layers = {self.blocks.blocks[link.source].layer, self.blocks.blocks[link.target].layer}
         if None in layers:
             low = source.top if self.blocks.blocks[link.source].layer is None else source.top + ABOVE
             side = self._side(self.blocks.blocks[link.source].stack)
             self.canvas.words(
-                (x - side * 8, low + 13), shape_text(link.shape), 9, QUIET_TEXT, "left" if side < 0 else "right"
+                (x - side * 8, low + 13), self._told(link), 9, QUIET_TEXT, "left" if side < 0 else "right"
             )
 
     def _skip(self, link: Link) -> None:
@@ -244,7 +268,7 @@ class Layout:
         self.lanes.append((block.stack, start, target.middle))
         out = source.x + side * (WIDTH / 2 + 22 + 8 * lane)
         path = [(source.x, start), (out, start), (out, target.middle), (target.x + side * target.reach, target.middle)]
-        self.canvas.arrow(source.name, target.name, path, RESIDUAL, radius=12, about=f"residual {self._about(link)}")
+        self._arrow(link, path, RESIDUAL, radius=12, about=f"residual {self._about(link)}")
 
     def _cross(self, link: Link) -> None:
         """From stack to stack: thick, up from the source, and over into the target's side."""
@@ -264,13 +288,37 @@ class Layout:
                 (edge, target.middle),
             ]
             words = (source.x + WIDTH / 2, over)
-        self.canvas.arrow(source.name, target.name, path, MEMORY, 2.4, radius=14, about=f"memory {self._about(link)}")
+        self._arrow(link, path, MEMORY, 2.4, 14, f"memory {self._about(link)}")
         self.canvas.words((words[0], words[1] + 10), ", ".join(link.roles), 10.5, MEMORY, bold=True)
-        self.canvas.words((words[0], words[1] - 9), shape_text(link.shape), 9, MEMORY, ground=PAPER)
+        self.canvas.words((words[0], words[1] - 9), self._told(link), 9, MEMORY, ground=PAPER)
+
+    def _arrow(
+        self,
+        link: Link,
+        path: list[tuple[float, float]],
+        colour: str = ARROW,
+        thickness: float = 1.3,
+        radius: float = 10.0,
+        about: str = "",
+    ) -> None:
+        """An arrow along a link; backward the other way, as wide as its norm is great."""
+        source, target = self.places[link.source].name, self.places[link.target].name
+        if not self.backward:
+            self.canvas.arrow(source, target, path, colour, thickness, radius, about)
+            return
+        decades = max(math.log10(self.greatest / self.least), 1.0)
+        share = math.log10(self.greatest / link.norm) / decades if link.norm > 0 else 1.0
+        self.canvas.arrow(target, source, path[::-1], colour, 4.0 - 3.2 * min(share, 1.0), radius, about)
+
+    def _told(self, link: Link) -> str:
+        """What stands beside an arrow."""
+        return f"norm {link.norm:.3g}" if self.backward else shape_text(link.shape)
 
     def _about(self, link: Link) -> str:
         one, two = (self.blocks.blocks[number].path for number in (link.source, link.target))
         roles = f" as {', '.join(link.roles)}" if link.roles else ""
+        if self.backward:
+            return f"{two} to {one}{roles}: gradient of {shape_text(link.shape)}, norm {link.norm:.3g}"
         return f"{one} to {two}{roles}: {shape_text(link.shape)}"
 
     def _crosses(self, link: Link) -> bool:
@@ -287,9 +335,8 @@ class Layout:
         """Which way the outside is."""
         return -1 if stack == "encoder" else 1
 
-
-def titles(block: Block) -> tuple[str, ...]:
-    """The lines in a block's box."""
-    if block.kind == "embedding":
-        return ("Input" if block.stack == "encoder" else "Output", "Embedding")
-    return TITLES.get(block.kind, (block.name,))
+    def _titles(self, block: Block) -> tuple[str, ...]:
+        """The lines in a block's box."""
+        if block.kind == "embedding":
+            return ("Output" if block.stack == "decoder" and len(self.blocks.stacks()) == 2 else "Input", "Embedding")
+        return TITLES.get(block.kind, (block.name,))

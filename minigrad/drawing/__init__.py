@@ -8,7 +8,7 @@ from minigrad.drawing.numerals import shape_text
 from minigrad.drawing.palette import Pair
 from minigrad.drawing.pieces import Pieces
 from minigrad.drawing.placed import Canvas
-from minigrad.drawing.scene import draw
+from minigrad.drawing.scene import Scene, draw
 
 __all__ = [
     "Canvas",
@@ -21,6 +21,7 @@ __all__ = [
     "Operand",
     "Pair",
     "Pieces",
+    "Scene",
     "Vertex",
     "collect",
     "draw",

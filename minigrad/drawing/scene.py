@@ -89,6 +89,11 @@ class Scene:
     repeats: bool
     modules: dict[str, int]
 
+    @classmethod
+    def of(cls, graph: Graph, title: str = "") -> "Scene":
+        """A graph with nothing special asked for."""
+        return cls(graph, title, None, "forward", None, True, modules(graph))
+
     def picture(self, opened: Opened) -> Drawing:
         """The picture in which these modules are open, as far as it can be read."""
         return self._at(self._levels(opened), 0)

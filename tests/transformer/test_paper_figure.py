@@ -11,8 +11,9 @@ import minigrad as mg
 from minigrad.drawing.palette import TEXT, contrast
 from tests.minigrad.drawing.pictures import SVG, all_words, parsed
 from tests.transformer.models import small_batch, small_model
-from transformer import figure1, layout
+from transformer import DecoderOnly, EncoderOnly, figure1, layout
 from transformer.blocks import fold
+from transformer.presets import bert, gpt, llama
 
 Box = tuple[float, float, float, float]
 
@@ -130,3 +131,88 @@ def test_colours_have_contrast() -> None:
 def test_the_package_has_the_function_however_its_module_was_imported():
     code = "import transformer.paper_figure; from transformer import figure1; assert callable(figure1)"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+ONE_STACK = dict(vocab=13, layers=3, d_model=16, heads=4, d_ff=20, max_length=16)
+
+
+@pytest.mark.parametrize(
+    ("model", "words", "unlike"),
+    [
+        (
+            EncoderOnly(bert(**ONE_STACK)),
+            ["Multi-Head", "Encoder", "Add & Norm", "3×"],
+            ["Decoder", "Masked Multi-Head"],
+        ),
+        (DecoderOnly(gpt(**ONE_STACK)), ["Masked Multi-Head", "Decoder", "Norm", "3×"], ["Encoder", "Add & Norm"]),
+        (
+            DecoderOnly(llama(**ONE_STACK, kv_heads=2)),
+            ["Masked Multi-Head", "Decoder", "3×"],
+            ["Encoder", "Add & Norm"],
+        ),
+    ],
+    ids=["bert", "gpt", "llama"],
+)
+@pytest.mark.parametrize("direction", ["forward", "backward"])
+def test_a_model_of_one_stack_has_one_column(model, words, unlike, direction) -> None:
+    picture = figure1(model, direction=direction)
+    shown = all_words(picture)
+    assert {*words, "3×"} <= set(shown)
+    assert not set(unlike) & set(shown)
+    assert "Inputs (8×12)" in shown
+    outlines, placed = list(boxes(parsed(picture)).values()), texts(parsed(picture))
+    for place, one in enumerate(outlines):
+        assert not any(overlap(one, other) for other in outlines[place + 1 :])
+    for place, (text, one) in enumerate(placed):
+        assert not [other for other, where in placed[place + 1 :] if overlap(one, where)], text
+
+
+def test_backward_has_the_norms_of_real_gradients() -> None:
+    source, target_in, target_out = small_batch()
+    model = small_model(layers=2)
+    picture = figure1(model, source, target_in, direction="backward", target=target_out)
+    with model.capture() as seen:
+        loss = mg.cross_entropy(model(source, target_in), target_out)
+    logits, out, memory = (seen[name] for name in ("logits", "decoder.out", "encoder.out"))
+    d_logits, d_out = (np.linalg.norm(g.data) for g in mg.gradients(loss, [logits, out]))
+    shown = all_words(picture)
+    assert f"norm {d_logits:.3g}" in shown
+    assert f"norm {d_out:.3g}" in shown
+    assert "Cross-Entropy" in shown
+    assert "d Loss = 1" in shown
+    assert "Softmax" not in shown
+    # What comes to the encoder's output is the sum over both layers; the arrow shows the first layer's share.
+    assert memory.shape == (3, 5, 12)
+    told = "\n".join(picture.texts.values())
+    assert "decoder.layers.0.cross_attention to encoder.layers.0.feed_forward_norm as K, V: gradient of 3×5×12" in told
+
+
+def test_arrows_turn_round_and_widen_with_their_norms() -> None:
+    forward, backward = (figure1(small_model(), direction=way) for way in ("forward", "backward"))
+
+    def ends(picture):
+        found = [re.search(r"([\w.]+) to ([\w.]+)(?: as|:)", text) for text in picture.texts.values()]
+        return {match.groups() for match in found if match}
+
+    assert {pair for pair in ends(backward) if "cross_entropy" not in pair} == {
+        (head, tail) for tail, head in ends(forward) if head != "softmax"
+    }
+    widths = {float(width) for width in re.findall(r"penwidth=([\d.]+)\];", backward.source)}
+    assert max(widths) == 4
+    assert len(widths) > 5
+
+
+def test_another_direction_is_refused() -> None:
+    with pytest.raises(mg.DrawingError, match="direction is 'forward' or 'backward', not 'up'"):
+        figure1(small_model(), direction="up")
+
+
+def test_each_box_leads_to_the_graph_of_its_own_operations() -> None:
+    links = figure1(small_model(layers=2)).links()
+    opened = set(links.opens.values())
+    assert {"encoder.layers.0.self_attention", "decoder.layers.0.cross_attention"} <= opened
+    assert opened <= set(links.views)
+    picture = links.views["decoder.layers.0.cross_attention"]()
+    titles = [entry["title"] for entry in picture.links().details.values()]
+    assert "softmax" in titles
+    assert figure1(small_model(layers=1)).html().count('"n0"') >= 1
