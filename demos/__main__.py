@@ -25,6 +25,7 @@ ORDER = (
     "translate",
     "evaluate",
     "graph",
+    "gallery",
     "micrograd",
     "rules",
     "warmup",

@@ -28,7 +28,7 @@ def backward_view(graph: Graph, folding: Folding, forward: View) -> View:
     boxes = {box.index: _box(graph, folding, box, meeting[box.index]) for box in reached}
     arrows = [arrow for arrow in arrows if arrow.source in boxes and arrow.target in boxes]
     _keep_known(forward, boxes)
-    note = f"Backward: an arrow is one contribution, a thick one is long; {SUM} is their sum."
+    note = f"Backward: an arrow is one contribution, the wider, the greater its norm; {SUM} is their sum."
     return View(boxes, arrows, forward.root, forward.flow, forward.title, [note, *forward.notes])
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from demos import gallery
 from minigrad.operation import TABLE
 
 ROOT = Path(__file__).parents[2]
@@ -53,3 +54,11 @@ def test_the_pictures_are_those_that_the_command_draws(name, command, workplace,
     assert status == 0
     drawn = (workplace / "drawn" / f"{name}.svg").read_bytes()
     assert drawn == (ROOT / "docs" / f"{name}.svg").read_bytes(), f"docs/{name}.svg is old: draw it anew"
+
+
+def test_the_backward_figure_is_the_gallerys(monkeypatch):
+    monkeypatch.delenv("MINIGRAD_DOT", raising=False)
+    kept = (ROOT / "docs" / "figure1-backward.svg").read_bytes()
+    assert kept.startswith(gallery.figure(0, "backward").render("svg")), (
+        "docs/figure1-backward.svg is old: draw it anew"
+    )
