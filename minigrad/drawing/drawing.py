@@ -63,20 +63,21 @@ class Drawing:
     def __repr__(self) -> str:
         return f"<Drawing: {self.title}>"
 
-    def render(self, form: str, seconds: float = 20.0) -> bytes:
-        """The picture as "svg", "png" or "pdf".
+    def render(self, form: str, seconds: float = 20.0, engine: str | None = None) -> bytes:
+        """The picture as "svg", "png" or "pdf". engine: the program to use, by name or path; see `drawing.engine`.
 
         An engine that takes longer than `seconds` is stopped. Then, and where the engine fails, the graph is folded one
         level further, with a DrawingWarning and a line in the picture. Raises DrawingError where no engine can do it.
         """
-        if form not in self._rendered:
-            self._rendered[form] = self._render(form, seconds)
-        return self._rendered[form]
+        key = f"{form} {engine or ''}"
+        if key not in self._rendered:
+            self._rendered[key] = self._render(form, seconds, engine)
+        return self._rendered[key]
 
-    def _render(self, form: str, seconds: float) -> bytes:
-        engine = find_engine(form, self.source if form == "png" else "")
+    def _render(self, form: str, seconds: float, engine: str | None) -> bytes:
+        program = find_engine(form, self.source if form == "png" else "", engine)
         try:
-            picture = engine.run(self.source, form, self.placed, seconds)
+            picture = program.run(self.source, form, self.placed, seconds)
         except LayoutError as error:
             if self._coarser is None:
                 raise
@@ -85,10 +86,10 @@ class Drawing:
                 DrawingWarning,
                 stacklevel=4,
             )
-            return self._coarser().render(form, seconds)
+            return self._coarser().render(form, seconds, engine)
         return finish(picture, self.title, self.description, self.texts).encode() if form == "svg" else picture
 
-    def save(self, path: str | Path, seconds: float = 20.0) -> Path:
+    def save(self, path: str | Path, seconds: float = 20.0, engine: str | None = None) -> Path:
         """Write the picture to `path`; its ending says how: .svg, .png, .pdf, .html or .dot. Returns the path.
 
         Raises DrawingError for another ending and where no engine can do it; OSError where the file can't be written.
@@ -98,9 +99,9 @@ class Drawing:
         if form in ("dot", "gv"):
             path.write_text(self.source, encoding="utf-8")
         elif form in ("html", "htm"):
-            path.write_text(self.html(seconds), encoding="utf-8")
+            path.write_text(self.html(seconds, engine), encoding="utf-8")
         elif form in FORMATS:
-            path.write_bytes(self.render(form, seconds))
+            path.write_bytes(self.render(form, seconds, engine))
         else:
             raise DrawingError(f"{path.name}: a picture is saved as .svg, .png, .pdf, .html or .dot")
         return path
@@ -109,7 +110,7 @@ class Drawing:
         """The picture as SVG text, to be put into a page."""
         return self.render("svg").decode()
 
-    def html(self, seconds: float = 20.0) -> str:
+    def html(self, seconds: float = 20.0, engine: str | None = None) -> str:
         """A page of this picture and all that it leads to, in one file: modules can be opened and folded in it."""
         from minigrad.drawing.page import Picture, html
 
@@ -117,7 +118,9 @@ class Drawing:
         pictures = {}
         for name, drawing in drawings.items():
             links = drawing.links()
-            pictures[name] = Picture(drawing.render("svg", seconds).decode(), links.opens, links.closes, links.details)
+            pictures[name] = Picture(
+                drawing.render("svg", seconds, engine).decode(), links.opens, links.closes, links.details
+            )
         return html(pictures, self.title)
 
     def _repr_svg_(self) -> str:

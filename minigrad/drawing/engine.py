@@ -1,8 +1,9 @@
 """The layout engine: a Graphviz program, found or brought along, run with a time limit.
 
-Looked for in this order: the program that the environment variable MINIGRAD_DOT names; the one that the wheel
-`graphviz-pure` installs; a system's `dot`. Each is asked for its version before it is trusted. The wheel's engine
-writes SVG and PNG, but no PDF, and its PNG has Latin, Greek and Cyrillic letters only; a system's Graphviz does it all.
+Looked for in this order: the program that the caller names, or else the environment variable MINIGRAD_DOT; the one that
+the wheel `graphviz-pure` installs; a system's `dot`. Each is asked for its version before it is trusted. The wheel's
+engine writes SVG and PNG, but no PDF, and its PNG has Latin, Greek and Cyrillic letters only; a system's Graphviz does
+it all.
 """
 
 import os
@@ -78,15 +79,15 @@ class Engine:
             raise DrawingError(f"{self.program} can't be run: {error}; {_remedy()}") from error
 
 
-def find_engine(form: str = "svg", text: str = "") -> Engine:
-    """The first engine that can write `text` in the format `form`.
+def find_engine(form: str = "svg", text: str = "", chosen: str | None = None) -> Engine:
+    """The first engine that can write `text` in the format `form`. chosen: a program, by name or path, and no other.
 
     Call it before long work that ends in a picture. Raises DrawingError, which says what to install, if there is none.
     """
     if form not in FORMATS:
         raise DrawingError(f"no picture can be written as {form!r}; the formats are {', '.join(FORMATS)}")
     found = False
-    for engine in engines():
+    for engine in engines(chosen):
         found = True
         if engine.can(form, text):
             return engine
@@ -100,18 +101,17 @@ def find_engine(form: str = "svg", text: str = "") -> Engine:
     raise DrawingError(f"{what} beyond the engine found here; save as .svg, or install Graphviz itself: {INSTALL}")
 
 
-def engines() -> Iterator[Engine]:
-    """Every engine of this machine, best choice first.
+def engines(chosen: str | None = None) -> Iterator[Engine]:
+    """Every engine of this machine, best choice first; only the one that is chosen, by the caller or by MINIGRAD_DOT.
 
-    Raises DrawingError if MINIGRAD_DOT names something that is no Graphviz: an explicit choice is not passed over.
+    Raises DrawingError if what is chosen is no Graphviz: an explicit choice is not passed over.
     """
-    chosen = os.environ.get(VARIABLE)
-    if chosen:
-        engine = _asked(shutil.which(chosen) or chosen)
+    named = chosen or os.environ.get(VARIABLE)
+    if named:
+        engine = _asked(shutil.which(named) or named)
         if engine is None:
-            raise DrawingError(
-                f"{VARIABLE}={chosen} is no Graphviz program of version 2.40 or later; unset it, or mend it"
-            )
+            what = f"engine={chosen!r}" if chosen else f"{VARIABLE}={named}"
+            raise DrawingError(f"{what} is no Graphviz program of version 2.40 or later; unset it, or mend it")
         yield engine
         return
     for program in (_wheel_program(), shutil.which("dot")):

@@ -49,6 +49,18 @@ def test_the_variable_comes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 
 @needs_scripts
+def test_what_the_caller_names_comes_before_the_variable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MINIGRAD_DOT", "/nowhere/dot")
+    body = "sys.stdout.write('<svg xmlns=\"http://www.w3.org/2000/svg\"/>')"
+    chosen = program(tmp_path, "my-dot", SYSTEM_ANSWER, body)
+    picture = mg.draw(mg.Tensor(1.0, requires_grad=True) * 2)
+    assert picture.save(tmp_path / "x.svg", engine=chosen).read_text().startswith("<svg")
+    assert 'role="img"' in picture.html(engine=chosen).replace("\\", "")
+    with pytest.raises(mg.DrawingError, match="engine='/nowhere/other' is no Graphviz"):
+        picture.render("png", engine="/nowhere/other")
+
+
+@needs_scripts
 @pytest.mark.parametrize("answer", ["dot - graphviz version 2.26.3 (20100126.1600)", "DOT compiler 1.0", ""])
 def test_a_choice_that_is_no_graphviz_is_refused_not_passed_over(
     answer: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -37,7 +37,7 @@ HOSTILE += [
 names = st.one_of(st.sampled_from(HOSTILE), st.text(min_size=1, max_size=30))
 
 
-@settings(max_examples=60)
+@settings(max_examples=500)
 @given(name=names, other=names)
 @example(name="a:b", other="a\\")
 @example(name="<b>|{x}", other="\0")
