@@ -1,5 +1,6 @@
 """What a picture shows: boxes with rows, arrows between them, nested clusters; no colours and no DOT yet."""
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Literal
@@ -51,8 +52,8 @@ class Box:
 class Arrow:
     """From one box to another, or to one of its ports.
 
-    label: the shape that goes along it. notes: more lines below it. norm: of the gradient that flows along it, which
-    its width shows; None where none is known.
+    label: the shape that goes along it, and the dtype where it is not the usual one. notes: more lines below it.
+    norm: of the gradient that flows along it, which its width shows; None where none is known.
     """
 
     source: int
@@ -190,6 +191,7 @@ def _group_box(graph: Graph, folding: Folding, index: int, outputs: set[int], me
 
 def _arrows(graph: Graph, folding: Folding, boxes: dict[int, Box]) -> list[Arrow]:
     arrows: dict[Arrow, None] = {}
+    usual = usual_dtype(graph)
     for index, vertex in enumerate(graph.vertices):
         target = folding.stand_in[index]
         position = -1
@@ -202,8 +204,16 @@ def _arrows(graph: Graph, folding: Folding, boxes: dict[int, Box]) -> list[Arrow
                 continue
             port = position if position < len(boxes[target].ports) else None
             norm = None if operand.contribution is None else operand.contribution.norm
-            arrows[Arrow(source, target, port, shape_text(operand.shape), norm=norm)] = None
+            label = shape_text(operand.shape)
+            if operand.dtype != usual:
+                label = f"{label} {operand.dtype}".strip()
+            arrows[Arrow(source, target, port, label, norm=norm)] = None
     return list(arrows)
+
+
+def usual_dtype(graph: Graph) -> str:
+    """The dtype that most values have: an arrow says its own where it is another."""
+    return Counter(vertex.dtype for vertex in graph.vertices).most_common(1)[0][0] if graph.vertices else ""
 
 
 def _clusters(boxes: Iterable[Box], folding: Folding) -> Cluster:

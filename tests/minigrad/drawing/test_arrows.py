@@ -2,6 +2,7 @@
 
 import itertools
 
+import numpy as np
 import pytest
 
 import minigrad as mg
@@ -40,3 +41,10 @@ def test_flow_is_where_the_output_is(flow: str, axis: int) -> None:
 def test_another_flow_is_refused() -> None:
     with pytest.raises(mg.DrawingError, match="'right', 'down', 'up' or None, not 'left'"):
         mg.draw(neuron(), flow="left")  # type: ignore[arg-type]
+
+
+def test_an_arrow_says_its_dtype_where_it_is_not_the_usual_one() -> None:
+    x = mg.Tensor(np.ones((2, 3), np.float32), requires_grad=True, name="x")
+    mixed = mg.tanh(mg.exp(mg.sin(x))).astype("float64") * 2.0
+    assert "2×3 float64" in mg.draw(mixed).source
+    assert "float32<" not in mg.draw(mg.exp(mg.sin(x))).source.split("->", 1)[1]
