@@ -34,10 +34,12 @@ def _bytes(count: int) -> str:
 
 
 def _value(vertex: Vertex) -> str | list[list[str]]:
-    if vertex.value is None:
-        return RELEASED if vertex.released else ""
-    numbers = grid(vertex.value)
-    return [list(row) for row in numbers] if numbers is not None else ""
+    numbers = None if vertex.value is None else grid(vertex.value)
+    if numbers is not None:
+        return [list(row) for row in numbers]
+    if (short := vertex.summary()) is not None:
+        return f"mean {number(short.mean)}, spread {number(short.spread)}"
+    return RELEASED if vertex.released else ""
 
 
 def _gradient(vertex: Vertex, differentiated: bool) -> str | list[list[str]]:

@@ -68,7 +68,7 @@ class Vertex:
 
     operation: "" for a leaf. params: what was asked of it beside its operands, without what shapes say already.
     tracked: whether a gradient can flow to it.
-    value: the array, where it is small and still there; summary: of one that is big and still there.
+    value: the array, where it is small and still there; big: one that is big and still there.
     released: a backward pass let go of the value.
     gradient: a small cotangent's array, a big one's norm, None where there is none.
     source: the line of the user's code that made it, where `detect_anomaly` remembered it.
@@ -83,12 +83,19 @@ class Vertex:
     operands: tuple[Operand, ...] = ()
     params: dict[str, Any] = field(default_factory=dict)
     value: Array | None = None
-    summary: Summary | None = None
+    big: Array | None = None
     gradient: Array | float | None = None
     released: bool = False
     saved_bytes: int = 0
     tracked: bool = True
     source: str = ""
+    short: Summary | None = None
+
+    def summary(self) -> Summary | None:
+        """The big value in short, worked out when it is first asked for; None where there is none."""
+        if self.short is None and self.big is not None:
+            self.short = summary(self.big)
+        return self.short
 
 
 @dataclass(slots=True)
@@ -131,7 +138,7 @@ def collect(tensors: Tensor | Sequence[Tensor], gradients: bool = False) -> Grap
         if tensor._node is not None:
             position = index[tensor._node]
             vertices[position].value = _small(tensor._data)
-            vertices[position].summary = _summary(tensor._data)
+            vertices[position].big = _big(tensor._data)
         else:
             position = len(vertices)
             vertices.append(_untracked(tensor))
@@ -165,7 +172,7 @@ def _vertex(node: Node, index: dict[Node, int]) -> Vertex:
     if node.primitive is None:
         return Vertex(
             "", "", node.name, "", node.shape, str(node.dtype),
-            value=_small(node.data), summary=_summary(node.data), gradient=gradient,
+            value=_small(node.data), big=_big(node.data), gradient=gradient,
         )  # fmt: skip
     names = _operand_names(node)
     params = {name: value for name, value in node.params.items() if name not in node.primitive.derived}
@@ -179,7 +186,7 @@ def _vertex(node: Node, index: dict[Node, int]) -> Vertex:
         tuple(_operand(name, entry, index) for name, entry in zip(names, node.inputs, strict=True)),
         params,
         _small(node.data),
-        _summary(node.data),
+        _big(node.data),
         gradient,
         node.released,
         node.saved_bytes,
@@ -237,10 +244,13 @@ def _contribution(vertex: Vertex, operand: Operand, part: Array, stretched: bool
     return Contribution(_norm(part), summed)
 
 
-def _summary(array: Array | None) -> Summary | None:
-    """A big array of numbers in short; None for a small one, or none."""
-    if array is None or array.size <= SMALL or array.dtype.kind not in "fiu":
-        return None
+def _big(array: Array | None) -> Array | None:
+    """An array that is too big to be shown in numbers, of real numbers; else None."""
+    return array if array is not None and array.size > SMALL and array.dtype.kind in "fiu" else None
+
+
+def summary(array: Array) -> Summary:
+    """A big array in short."""
     with np.errstate(all="ignore"):
         numbers = np.asarray(array, np.float64)
         return Summary(float(numbers.mean()), float(numbers.std()), thumbnail(numbers))

@@ -92,10 +92,10 @@ def value_rows(vertex: Vertex, heat: bool) -> Iterator[Row]:
     numbers = None if vertex.value is None else grid(vertex.value)
     if numbers is not None:
         yield Row("value", "value", numbers)
-    elif vertex.summary is not None:
-        yield Row("value", "value", ((f"{number(vertex.summary.mean)} ± {number(vertex.summary.spread)}",),))
+    elif (short := vertex.summary()) is not None:
+        yield Row("value", "value", ((f"{number(short.mean)} ± {number(short.spread)}",),))
         if heat:
-            yield Row("heat", "", tuple(tuple(heat_colour(part) for part in row) for row in vertex.summary.thumbnail))
+            yield Row("heat", "", tuple(tuple(heat_colour(part) for part in row) for row in short.thumbnail))
     elif vertex.released:
         yield Row("value", "value", ((RELEASED,),))
 

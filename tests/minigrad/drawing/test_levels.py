@@ -105,6 +105,11 @@ def test_details_are_what_there_is(output: mg.Tensor) -> None:
     assert last["operation"] == "exp"
     assert last["formula"] == "exp(x)"
     assert last["gradient"] == [["1"]]
+    big = mg.Tensor(np.arange(100.0), requires_grad=True, name="big")
+    assert mg.draw(mg.sum(big)).links().details["n0"]["value"] == "mean 49.5, spread 28.87"
+    loss = mg.sum(mg.exp(big / 100))
+    loss.backward()
+    assert mg.draw(loss).links().details["n2"]["value"] == "released: use retain_graph=True"
     module = mg.draw(output, depth=0).links().details["n2"]
     assert module["operations"] == ["add ×1", "matmul ×1", "multiply ×1", "tanh ×1"]
     assert module["path"] == "last"
