@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from demos.options import positive_real, whole_number
+from demos.options import positive_number, positive_real, whole_number
 from demos.problems import UserError, told_plainly
 
 if TYPE_CHECKING:
@@ -35,6 +35,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--seed", type=whole_number, default=0, metavar="N", help="which test pairs are drawn (default 0)"
     )
     parser.add_argument(
+        "--beam", type=positive_number, default=1, metavar="N", help="write by beam search of N (default 1: greedy)"
+    )
+    parser.add_argument(
         "--max-seconds", type=positive_real, metavar="S", help="score only what can be in so many seconds"
     )
 
@@ -56,7 +59,7 @@ def run(options: argparse.Namespace) -> int:
         splits: Mapping[str, Sequence[Pair]] = {str(options.file): read_pairs(options.file, opened)}
     else:
         splits = unseen_pairs(opened.task, options.seed)
-    scores = score_in_time(opened, model, splits, options.max_seconds)
+    scores = score_in_time(opened, model, splits, options.max_seconds, options.beam)
     tell(opened, scores)
     if options.out is not None:
         write_answers(options.out, opened.task, scores)
@@ -69,23 +72,25 @@ def unseen_pairs(task: "Task", seed: int) -> dict[str, list["Pair"]]:
 
 
 def score_in_time(
-    opened: "Run", model: "Transformer", splits: Mapping[str, Sequence["Pair"]], max_seconds: float | None
+    opened: "Run", model: "Transformer", splits: Mapping[str, Sequence["Pair"]], max_seconds: float | None, beam: int
 ) -> dict[str, "Score"]:
     """The score of each split; what could not be reached in time is left out, and said so."""
+    import numpy as np
     from threadpoolctl import threadpool_limits
 
     from transformer.evaluation import evaluate
 
     deadline = time.monotonic() + (max_seconds or float("inf"))
     scores: dict[str, Score] = {}
-    with threadpool_limits(1, user_api="blas"):
+    broken = np.errstate(over="raise", invalid="raise")  # what weights that are too great lead to
+    with threadpool_limits(1, user_api="blas"), told_plainly(FloatingPointError), broken:
         for name, pairs in splits.items():
             for start in range(0, len(pairs), BLOCK):
                 if scores and time.monotonic() >= deadline:
                     print(f"time is up: {len(pairs) - start:,} of {len(pairs):,} pairs of {name} were not scored")
                     break
                 block = pairs[start : start + BLOCK]
-                score = evaluate(model, block, opened.source_vocabulary, opened.target_vocabulary)
+                score = evaluate(model, block, opened.source_vocabulary, opened.target_vocabulary, beam=beam)
                 scores[name] = scores[name] + score if name in scores else score
     return scores
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from demos.options import positive_number, positive_real, whole_number
-from demos.problems import UserError, told_plainly
+from demos.problems import UserError, describe, told_plainly
 
 if TYPE_CHECKING:
     from transformer.training.report import Judgement
@@ -132,6 +132,13 @@ def learn(run: "Run", max_seconds: float | None) -> int:
         try:
             outcome = train(run, progress_on(sys.stdout), max_seconds)
             judgement = judge(run, outcome)
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            if not run.last_file.exists():
+                raise
+            told = f"{describe(error)}. What was saved before is kept. When there is room and leave to write"
+            raise UserError(f"{told}, go on: {resume_command(run.path)}", 1) from error
         except TrainingInterrupted as interruption:
             write_curve(run)
             print(f"{interruption}; saved. {to_go_on}")

@@ -56,9 +56,9 @@ def load(path: PathLike) -> dict[str, npt.NDArray[Any]]:
 def read_metadata(path: PathLike) -> dict[str, str]:
     """The strings that `save` was given beside the arrays; {} if none. Raises as `load` does."""
     data = _read(path)
-    _parse(path, data)  # the header is trusted only after the library's checks
-    header: dict[str, dict[str, str]] = json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")])
-    return header.get(METADATA, {})
+    _parse(path, data)
+    notes: dict[str, str] = _header(path, data).get(METADATA, {})
+    return notes
 
 
 def _storable(path: PathLike, name: str, value: npt.NDArray[Any] | Tensor) -> npt.NDArray[Any]:
@@ -109,11 +109,28 @@ def _require_header(path: PathLike, start: bytes, size: int) -> None:
 def _parse(path: PathLike, data: bytes) -> dict[str, npt.NDArray[Any]]:
     """The arrays in `data`, the file's bytes; CheckpointError if the format's rules are broken anywhere."""
     try:
-        return safetensors.numpy.load(data)
+        arrays: dict[str, npt.NDArray[Any]] = safetensors.numpy.load(data)
     except KeyError as error:
         raise CheckpointError(f"{path}: holds an array of type {error.args[0]}, which NumPy does not have") from None
     except (safetensors.SafetensorError, ValueError) as error:
         raise CheckpointError(f"{path}: {_diagnosis(str(error))}") from None
+    _header(path, data)  # the library takes the last of two arrays of one name
+    return arrays
+
+
+def _header(path: PathLike, data: bytes) -> dict[str, Any]:
+    """The header of `data`, which the library has checked. CheckpointError if a name stands in it twice."""
+
+    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        content = dict(pairs)
+        if len(content) < len(pairs):
+            names = [name for name, _ in pairs]
+            twice = next(name for name in names if names.count(name) > 1)
+            raise CheckpointError(f"{path}: damaged: the name {twice!r} stands in its header twice")
+        return content
+
+    header: dict[str, Any] = json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")], object_pairs_hook=once)
+    return header
 
 
 def _diagnosis(reason: str) -> str:

@@ -76,8 +76,9 @@ def evaluate(
     source_vocabulary: Vocabulary,
     target_vocabulary: Vocabulary,
     batch_size: int = 128,
+    beam: int = 1,
 ) -> Score:
-    """Let the model answer every pair's source by greedy decoding.
+    """Let the model answer every pair's source by greedy decoding, or by beam search of that width.
 
     Sources of one length are decoded together, so none is padded, and the answers do not depend on which others are in
     the list. Writing stops one token after the longest expected answer: what goes on by then is wrong anyway. An
@@ -90,7 +91,7 @@ def evaluate(
     written: dict[int, tuple[str, ...]] = {}
     for places in _equal_lengths(pairs, batch_size):
         source = pad([source_vocabulary.encode(pairs[place].source) for place in places])  # (B, T_s)
-        ids = model.generate(source, max_length=limit)  # (B, <=limit)
+        ids = model.generate(source, limit, beam)  # (B, <=limit)
         written |= {place: tuple(target_vocabulary.decode(row)) for place, row in zip(places, ids, strict=True)}
     return Score(tuple(Answer(pair.source, pair.target, written[place]) for place, pair in enumerate(pairs)))
 

@@ -2,7 +2,11 @@
 
 import re
 
+import numpy as np
 import pytest
+
+import minigrad as mg
+from minigrad.checkpoint import read_metadata
 
 
 @pytest.fixture
@@ -119,3 +123,25 @@ def test_a_pickle_in_the_place_of_weights_is_refused_and_not_run(refused, copy_r
     (copy_run / "best.safetensors").write_bytes(pickle.dumps(Hostile()))
     assert "best.safetensors: this is a pickle" in refused("evaluate", copy_run)
     assert not (workplace / "owned").exists()
+
+
+def test_a_beam_of_one_is_greedy_and_a_wider_one_is_a_search(command, copy_run, pairs_file, monkeypatch):
+    from transformer import Transformer
+
+    asked, generate = [], Transformer.generate
+    monkeypatch.setattr(Transformer, "generate", lambda self, *args: asked.append(args[2]) or generate(self, *args))
+    path = pairs_file("a b c\ta b c\nq r\tq r\n")
+    plain = command("evaluate", copy_run, "--file", path)
+    assert command("evaluate", copy_run, "--file", path, "--beam", "1") == plain
+    status, out, err = command("evaluate", copy_run, "--file", path, "--beam", "3")
+    assert (status, err) == (0, "")
+    assert re.search(r"pairs\.tsv +2 ", out)
+    assert asked == [1, 1, 1, 1, 3, 3]
+
+
+def test_weights_that_overflow_are_one_line(refused, copy_run, pairs_file):
+    best = copy_run / "best.safetensors"
+    arrays, notes = mg.load(best), read_metadata(best)
+    notes.pop("digest", None)
+    mg.save(best, arrays | {name: np.full_like(arrays[name], 3e38) for name in ("output.weight", "output.bias")}, notes)
+    assert re.search("overflow|invalid", refused("evaluate", copy_run, "--file", pairs_file("a b c\ta b c\n")))

@@ -91,6 +91,27 @@ def test_a_disk_that_fills_is_a_failed_training_that_names_the_file(refused, wor
     assert told == "runs/copy/last.safetensors: No space left on device"
 
 
+@pytest.mark.parametrize("failure", [28, 30])
+def test_a_disk_that_fills_or_is_read_only_in_a_later_session_tells_how_to_go_on(
+    command, refused, copy_run, monkeypatch, failure
+):
+    before = (copy_run / "last.safetensors").read_bytes()
+
+    def fail(_):
+        raise OSError(failure, os.strerror(failure))
+
+    with monkeypatch.context() as patched:
+        patched.setattr("minigrad.atomic.os.fsync", fail)
+        told = refused("train", "--resume", copy_run, "--steps", "31", status=1)
+    assert told == (
+        f"{copy_run}/config.toml: {os.strerror(failure)}. What was saved before is kept. "
+        f"When there is room and leave to write, go on: python -m demos train --resume {copy_run}"
+    )
+    assert (copy_run / "last.safetensors").read_bytes() == before
+    assert not list(copy_run.glob(".*"))
+    assert command("train", "--resume", copy_run, "--steps", "31")[0] == 0
+
+
 def test_workers_share_the_batches_and_the_run_keeps_how_many(command, workplace):
     status, out, err = command("train", "copy", "--steps", "2", "--workers", "2")
     assert (status, err) == (0, "")

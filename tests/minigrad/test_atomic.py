@@ -7,7 +7,7 @@ import stat
 import pytest
 
 from minigrad import atomic
-from minigrad.atomic import write_atomically
+from minigrad.atomic import remove_leftovers, write_atomically
 
 
 @pytest.fixture
@@ -69,3 +69,46 @@ def test_the_file_has_ordinary_rights_and_a_link_stays_a_link(path):
     assert stat.S_IMODE(path.stat().st_mode) == 0o644
     assert link.is_symlink()
     assert path.read_bytes() == b"new"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="links as POSIX has them")
+def test_nothing_is_written_through_a_link_in_the_place_of_the_passing_file(path, tmp_path_factory, monkeypatch):
+    victim = tmp_path_factory.mktemp("elsewhere") / "victim"
+    victim.write_bytes(b"mine")
+    monkeypatch.setattr(atomic.secrets, "token_hex", lambda _: "0" * 16)
+    path.with_name(f".{'0' * 16}.tmp").symlink_to(victim)
+    with pytest.raises(FileExistsError):
+        write_atomically(path, b"new")
+    assert victim.read_bytes() == b"mine"
+    assert path.read_bytes() == b"old"
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes here")
+def test_a_pipe_stays_one_also_behind_a_link(path):
+    pipe, link = path.with_name("pipe"), path.with_name("link")
+    os.mkfifo(pipe)
+    link.symlink_to(pipe)
+    for target in (pipe, link):
+        with pytest.raises(OSError, match="Not a file that can be replaced") as caught:
+            write_atomically(target, b"new")
+        assert caught.value.filename == str(target)
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
+    assert len(list(path.parent.iterdir())) == 3
+
+
+def test_a_folder_stays_one(path):
+    path.with_name("folder").mkdir()
+    with pytest.raises(OSError, match=r"directory|Access") as caught:
+        write_atomically(path.with_name("folder"), b"new")
+    assert caught.value.filename == str(path.with_name("folder"))
+    assert len(list(path.parent.iterdir())) == 2
+
+
+def test_leftovers_of_killed_writers_are_removed_and_nothing_else(path):
+    stays = (".0123456789abcdef.tmp.txt", "0123456789abcdef.tmp", ".0123.tmp", ".0123456789ABCDEF.tmp")
+    for name in (*stays, ".0123456789abcdef.tmp", ".ffffffffffffffff.tmp"):
+        path.with_name(name).write_bytes(b"")
+    path.with_name(".0000000000000000.tmp").mkdir()  # no file of ours
+    remove_leftovers(path.parent)
+    left = {file.name for file in path.parent.iterdir()}
+    assert left == {path.name, ".0000000000000000.tmp", *stays}

@@ -86,6 +86,7 @@ def test_bad_names_and_metadata_are_refused(tmp_path):
         save(tmp_path / "a", {"w": np.ones(1)}, {"step": 3})
 
 
+A, TWICE = json.dumps(entry()["a"]).encode(), b'{"a": %s, "a": %s}'
 BAD_FILES = {
     "empty": (b"", "cut short"),
     "three bytes": (b"abc", "cut short"),
@@ -103,6 +104,11 @@ BAD_FILES = {
     "a shape that overflows": (packed(entry(shape=(2**40, 2**40)), b"\0" * 4), "damaged"),
     "an empty shape that overflows": (packed(entry("U8", (0, 2**62, 2**62), (0, 0))), "damaged"),
     "a hole before the array": (packed(entry(offsets=(4, 8)), b"\0" * 8), "damaged"),
+    "arrays that overlap": (packed(entry() | {"b": entry(offsets=(2, 6))["a"]}, b"\0" * 6), "damaged"),
+    "arrays that share their bytes": (packed(entry() | {"b": entry()["a"]}, b"\0" * 4), "damaged"),
+    "an array that ends before it starts": (packed(entry(offsets=(4, 0)), b"\0" * 4), "damaged"),
+    "two arrays of one name": (packed(TWICE % (A, A), b"\0" * 4), "the name 'a' stands in its header twice"),
+    "two notes of one name": (packed(b'{"__metadata__": {"a": "1", "a": "2"}}'), "the name 'a' stands .* twice"),
     "more axes than NumPy has": (packed(entry("U8", (1,) * 100, (0, 1)), b"\0"), "damaged"),
     "metadata that is no text": (packed({"__metadata__": {"step": 1}}), "damaged"),
     "bytes left over": (packed(entry(), b"\0" * 9), "cut short or overwritten"),
@@ -114,10 +120,12 @@ def test_a_bad_file_is_refused_and_named(tmp_path, kind):
     content, complaint = BAD_FILES[kind]
     path = tmp_path / "bad.safetensors"
     path.write_bytes(content)
-    with pytest.raises(CheckpointError, match=complaint) as caught:
-        load(path)
-    assert str(caught.value).startswith(str(path))
-    assert "\n" not in str(caught.value)
+    for read in (load, read_metadata):
+        with pytest.raises(CheckpointError, match=complaint) as caught:
+            read(path)
+        assert str(caught.value).startswith(str(path))
+        assert "\n" not in str(caught.value)
+    assert path.read_bytes() == content
 
 
 @given(st.data())
@@ -179,3 +187,18 @@ def test_a_named_pipe_is_refused_without_waiting(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(CheckpointError, match="not a file"):
         load(tmp_path / "pipe")
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/zero"), reason="there are no devices here")
+def test_an_endless_device_and_links_to_nowhere_are_refused_without_being_read(tmp_path):
+    (tmp_path / "zeros").symlink_to("/dev/zero")
+    (tmp_path / "dangling").symlink_to("nothing")
+    (tmp_path / "ring").symlink_to("ring")
+    for path, complaint in (
+        ("/dev/zero", "not a file"),
+        (tmp_path / "zeros", "not a file"),
+        (tmp_path / "dangling", "there is no such file"),
+        (tmp_path / "ring", "can't be read"),
+    ):
+        with pytest.raises(CheckpointError, match=complaint):
+            load(path)

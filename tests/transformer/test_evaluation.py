@@ -22,8 +22,9 @@ class Echo:
         }
         self.shapes = []
 
-    def generate(self, source, max_length):
+    def generate(self, source, max_length, beam):
         self.shapes.append(source.shape)
+        self.beam = beam
         written = np.full((len(source), max_length), PAD, np.int64)
         for row, ids in zip(written, source.tolist(), strict=True):
             answer = [*self.answers.get(tuple(ids), ids), EOS][:max_length]

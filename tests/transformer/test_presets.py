@@ -142,4 +142,4 @@ def test_llama_goes_on_with_what_it_read_before():
     model = DecoderOnly(llama(vocab=24, **SMALL, kv_heads=2, max_length=16), rng=0)
     model = trained(model, batches())
     whole = sequences(np.random.default_rng(1), 500)  # of 1,860,480 there are, some 25,000 were shown
-    assert (model.generate(whole[:, :6], 6) == whole[:, 6:]).all(axis=1).mean() >= 0.98
+    assert (model.generate(whole[:, :6], 6) == whole[:, 6:]).all(axis=1).mean() >= 0.99

@@ -9,6 +9,7 @@ from functools import cache
 import numpy as np
 
 import minigrad as mg
+from minigrad.atomic import remove_leftovers
 from transformer.evaluation import evaluate
 from transformer.model import Transformer
 from transformer.tasks.stream import batch_for_step
@@ -63,6 +64,7 @@ def train(run: Run, progress: Progress, max_seconds: float | None = None) -> Out
         optimizer = mg.optim.Adam(parameters, lr=schedule, betas=(0.9, 0.98), eps=1e-9)
         average = RunningAverage(model, config.averaging)
         state = saved.restore(model, average, optimizer) if saved else TrainingState()
+        remove_leftovers(run.path)
         save_config(run.config, run.config_file)  # it may ask for more steps than before; now it is known to fit
         judged = Transformer(run.config.model)
         validation = validation_pairs(task, config.validation_size)

@@ -1,8 +1,8 @@
 """What is measured at every step, and the table `metrics.csv` that keeps it."""
 
 import csv
-from collections.abc import Iterable
-from contextlib import suppress
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import astuple, dataclass, fields
 from math import isfinite
 from pathlib import Path
@@ -57,16 +57,27 @@ class MetricsTable:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         if self._file is not None:
-            self._file.close()
-            self._file = None
+            file, self._file = self._file, None
+            with self._named():
+                file.close()
 
     def append(self, row: Metrics) -> None:
         """Add a row, and hand it to the system at once: a killed process loses none."""
         if self._file is None:
             raise ValueError("the table is closed: append inside `with`")
+        with self._named():
+            self._file.write(_line(astuple(row)))
+            self._file.flush()
         self.rows.append(row)
-        self._file.write(_line(astuple(row)))
-        self._file.flush()
+
+    @contextmanager
+    def _named(self) -> Iterator[None]:
+        """An error of the system names the file: one that comes from writing to an open file does not."""
+        try:
+            yield
+        except OSError as error:
+            error.filename = str(self._path)
+            raise
 
 
 def read_metrics(path: Path) -> list[Metrics]:

@@ -193,6 +193,16 @@ def test_it_goes_on_while_a_longer_one_may_still_win():
     assert found.scores[0, 0] == pytest.approx(12 * np.log(0.6) / (17 / 6) ** 3, rel=1e-6)
 
 
+def test_it_goes_on_though_what_is_open_is_worse_as_yet():
+    """P(eos) = 0.55, P(another) = 0.45: no open one is better than eos at once until the penalty has grown."""
+    model = tiny_model(1)
+    model.output.weight.data = np.zeros_like(model.output.weight.data)
+    model.output.bias.data = np.log([1e-9, 1e-9, 0.55, 1e-9, 0.45, 1e-9])
+    found = beam_search(model, np.array([[3]]), 1, 12, 3.0)
+    assert found.ids[0, 0].tolist() == [4] * 11 + [EOS]
+    assert found.scores[0, 0] == pytest.approx((11 * np.log(0.45) + np.log(0.55)) / (17 / 6) ** 3, rel=1e-6)
+
+
 @given(st.integers(1, 80), st.floats(0, 3))
 def test_the_penalty_is_wus_and_grows(length, exponent):
     assert penalty(length, exponent) == pytest.approx((5 + length) ** exponent / 6**exponent)

@@ -106,6 +106,22 @@ def test_a_rows_result_does_not_depend_on_padding_or_on_the_other_rows(seed, pla
     np.testing.assert_allclose(first[one != PAD], second[other != PAD], rtol=0, atol=1e-12)
 
 
+@given(st.integers(0, 1000), st.floats(0.3, 3), st.none() | st.integers(2, 9), st.none() | st.floats(0.3, 1))
+def test_it_is_the_plain_loop_over_all_that_is_written(seed, temperature, top_k, top_p):
+    """Row by row, no cache: each word drawn by the row's own generator from the last logits of the whole model."""
+    model, source = ending(small_model(seed), 1.0), sources(seed)
+    drawn = sample(model, source, seed, temperature, top_k, top_p, max_length=7)
+    for row, child in enumerate(np.random.default_rng(seed).spawn(len(source))):
+        begun = [BOS]
+        while len(begun) <= 7 and begun[-1] != EOS:
+            logits = model(source[row : row + 1], np.array([begun])).data[0, -1].copy()
+            logits[[PAD, BOS]] = -np.inf
+            log_p = logits - np.log(np.exp(logits).sum())
+            p = distribution(log_p[None], temperature, top_k, top_p)
+            begun.append(int(draw(p, np.array([child.random()]))[0]))
+        assert drawn.ids[row][drawn.ids[row] != PAD].tolist() == begun[1:]
+
+
 def test_equal_rows_draw_apart():
     model = small_model(4)
     ids = sample(model, np.repeat(sources(4, rows=1), 20, axis=0), 0, temperature=2.0, max_length=6).ids

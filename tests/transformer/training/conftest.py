@@ -4,11 +4,13 @@ from dataclasses import replace
 
 import pytest
 
+import minigrad as mg
 from transformer import TransformerConfig
 from transformer.tasks import get_task
 from transformer.training import loop
 from transformer.training.config import RunConfig, TrainingConfig
-from transformer.training.run import create_run
+from transformer.training.metrics import read_metrics
+from transformer.training.run import create_run, open_run
 
 
 @pytest.fixture
@@ -33,6 +35,32 @@ def make_run(tmp_path, tiny_config):
         return create_run(tmp_path / name, config, get_task(config.task))
 
     return make
+
+
+@pytest.fixture
+def assert_same_end():
+    """Assert that two runs were left in the same state, bit for bit, and that nothing is in their folders besides."""
+
+    def check(found, wanted):
+        found, wanted = left_behind(found), left_behind(wanted)
+        assert found[1:] == wanted[1:]
+        assert found[0].keys() == wanted[0].keys()
+        for name, array in wanted[0].items():
+            assert found[0][name].tobytes() == array.tobytes(), name
+
+    return check
+
+
+def left_behind(run):
+    """Weights, their average, the optimiser's memory, the best weights, every step's numbers, and the files' names."""
+    run = open_run(run.path)
+    arrays = {f"last {name}": array for name, array in mg.load(run.last_file).items()}
+    arrays |= {f"best {name}": array for name, array in mg.load(run.best_file).items()}
+    rows = [(row.step, row.loss, row.rate, row.gradient_norm, row.tokens, row.exact_match, row.token_accuracy)
+            for row in read_metrics(run.metrics_file)]  # fmt: skip
+    state = run.load_last().state
+    reached = (state.step, state.best_step, state.best_exact_match, state.best_token_accuracy)
+    return arrays, rows, reached, sorted(file.name for file in run.path.iterdir())
 
 
 @pytest.fixture
