@@ -204,3 +204,31 @@ def test_the_losses_of_fifty_adam_steps(changes):
     found, expected = np.transpose(seen)
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-9)
     assert found[-6:].mean() < 0.95 * found[:6].mean()  # it did learn
+
+
+class DrawnTwin(Twin):
+    """Randomised positions as in training: the same sorted subsets of the range, the source's drawn first."""
+
+    rng = np.random.default_rng(0)
+
+    def embedded(self, side, ids):
+        where, reach = places(ids != PAD), 4 * self.config.max_length
+        subset = torch.tensor(np.sort(self.rng.choice(reach, int(where.max()) + 1, replace=False)))
+        x = self.p[f"{side}_embedding.weight"][ids] * math.sqrt(self.config.d_model) * (ids != PAD)[:, :, None]
+        return x + torch.tensor(sinusoids(reach, self.config.d_model))[subset[where]]
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_logits_and_all_gradients_at_drawn_positions(seed):
+    mine = small_model(**WIDTHS, positions="randomised")
+    twin, (source, target_in, target_out) = DrawnTwin(mine), batch(mine.config, seed)
+    twin.rng = np.random.default_rng(seed)
+    logits = mine(source, target_in, np.random.default_rng(seed))
+    expected = twin(torch.from_numpy(source), torch.from_numpy(target_in))
+    assert_close("logits", logits, expected)
+    assert np.abs(logits.data - mine(source, target_in).data).max() > 1e-3  # they were drawn
+    cotangent = np.random.default_rng(seed).standard_normal(logits.shape)
+    (logits * cotangent).sum().backward()
+    (expected * torch.tensor(cotangent)).sum().backward()
+    for parameter in mine.parameters():
+        assert_close(parameter.name, parameter.grad, twin.p[parameter.name].grad)

@@ -124,7 +124,7 @@ def gradients_in_torchs_names(model):
 
 
 @by_case
-@pytest.mark.parametrize("seed", [0, 1, 2])
+@pytest.mark.parametrize("seed", [0, 1])
 def test_logits_and_all_gradients(changes, seed):
     mine, theirs = twins(changes)
     source, target_in, target_out = batch(mine.config, seed)
