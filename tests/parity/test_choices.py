@@ -221,7 +221,7 @@ class DrawnTwin(Twin):
 @pytest.mark.parametrize("seed", [0, 1])
 def test_logits_and_all_gradients_at_drawn_positions(seed):
     mine = small_model(**WIDTHS, positions="randomised")
-    twin, (source, target_in, target_out) = DrawnTwin(mine), batch(mine.config, seed)
+    twin, (source, target_in, _) = DrawnTwin(mine), batch(mine.config, seed)
     twin.rng = np.random.default_rng(seed)
     logits = mine(source, target_in, np.random.default_rng(seed))
     expected = twin(torch.from_numpy(source), torch.from_numpy(target_in))

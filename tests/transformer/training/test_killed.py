@@ -23,7 +23,6 @@ from transformer.training.run import create_run
 
 CLONE = Path(__file__).parents[3]
 TRIALS = range(4 if settings.get_current_profile_name() == "same" else 50)
-SECONDS = 0.5  # about as long as the training takes, once it has begun
 
 TRAINING = """
 import os, signal, sys
@@ -64,16 +63,16 @@ def config(tiny_config):
     """60 steps with dropout, label smoothing, averaging, a window, and a save every 3 steps."""
     return replace(
         tiny_config,
-        training=replace(tiny_config.training, steps=60, evaluate_every=3, window=4, averaging=0.9, validation_size=3),
+        training=replace(tiny_config.training, steps=60, evaluate_every=3, window=4, averaging=0.9, validation_size=1),
     )
 
 
 @pytest.fixture
 def undisturbed(tmp_path, config):
-    """The run of a training that nobody disturbed."""
-    run = create_run(tmp_path / "undisturbed", config, get_task("copy"))
+    """The run of a training that nobody disturbed, and the seconds it took."""
+    run, start = create_run(tmp_path / "undisturbed", config, get_task("copy")), time.monotonic()
     train(run, Silent())
-    return run
+    return run, time.monotonic() - start
 
 
 def training(path, *death):
@@ -98,13 +97,14 @@ def test_a_training_killed_at_random_moments_ends_as_if_it_never_was(
     tmp_path, config, undisturbed, assert_same_end, seed
 ):
     run, chance = create_run(tmp_path / "killed", config, get_task("copy")), random.Random(seed)
-    for _ in range(chance.randint(1, 3)):
+    kills = chance.randint(1, 3)
+    for _ in range(kills):
         process = training(run.path)
-        time.sleep(chance.uniform(0, SECONDS))
+        time.sleep(chance.uniform(0, undisturbed[1] / kills))
         process.kill()
         ended(process)
     assert ended(training(run.path)) == 0
-    assert_same_end(run, undisturbed)
+    assert_same_end(run, undisturbed[0])
 
 
 @pytest.mark.parametrize("name", ["fsync", "replace"])
@@ -118,4 +118,4 @@ def test_a_training_killed_at_each_moment_of_its_saves_ends_as_if_it_never_was(
         killed += ended(training(run.path, name, when, moment)) == -signal.SIGKILL
     assert killed >= 3
     assert ended(training(run.path)) == 0
-    assert_same_end(run, undisturbed)
+    assert_same_end(run, undisturbed[0])
