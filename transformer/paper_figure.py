@@ -93,7 +93,7 @@ def own_graphs(figure: Layout, scene: Scene) -> Links:
     opens = {place.name: blocks[n].path for n, place in figure.places.items() if blocks[n].path in views}
     about = {
         place.name: {
-            "title": blocks[n].path,
+            "title": blocks[n].name,
             "path": blocks[n].path.rpartition(".")[0],
             "operations": [f"{blocks[n].operations} operations"],
             "shape": "×".join(map(str, blocks[n].shape)) or "scalar",

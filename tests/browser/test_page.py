@@ -174,6 +174,19 @@ def test_hostile_names_are_text(open_page, tmp_path):
     assert page.locator("#count").inner_text() == "1 found"
 
 
+def test_in_figure_1_the_boxes_lead_to_their_operations_and_words_are_passed_by(open_page, tmp_path):
+    from transformer import Transformer, TransformerConfig, figure1
+
+    config = TransformerConfig(source_vocab=50, target_vocab=50, d_model=16, heads=2, layers=2, d_ff=32)
+    picture = figure1(Transformer(config))
+    page = open_page(picture.save(tmp_path / "figure.html"))
+    assert page.locator("#stage [tabindex='0']").count() == len(picture.links().details) == 16
+    box(page, "Masked Multi-Head").click()
+    page.wait_for_function("location.hash === '#decoder.layers.0.self_attention'")
+    assert box(page, "softmax").count() == 1
+    assert page.evaluate("document.getElementById('stage').scrollTop") == 0
+
+
 def test_the_base_models_page_is_quick(open_page, tmp_path):
     from transformer import Transformer, TransformerConfig
 

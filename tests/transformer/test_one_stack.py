@@ -145,6 +145,18 @@ def test_weights_are_their_seeds_and_dropout_is_its_generators(kind, config, ref
     assert np.array_equal(one(ids).data, one(ids).data)
 
 
+@by_preset
+def test_dropout_acts_below_the_stack_and_in_each_of_its_sub_layers(kind, config, reference):
+    """One at a time, the others' rates set to 0."""
+    model, ids = kind(config), np.array([[4, 5, 6]])
+    dropping = [module for _, module in model.named_modules() if hasattr(module, "dropout")]
+    assert len(dropping) == 1 + 2 * LAYERS
+    for one in dropping:
+        for module in dropping:
+            module.dropout = 0.5 if module is one else 0.0
+        assert not np.allclose(model(ids, np.random.default_rng(0)).data, model(ids).data)
+
+
 @pytest.mark.parametrize("tied", ["none", "output"])
 @pytest.mark.parametrize("kind", [EncoderOnly, DecoderOnly])
 def test_a_tied_output_is_the_embedding_itself_and_only_an_encoders_has_a_bias(kind, tied):

@@ -47,7 +47,9 @@ function show(name) {
   const svg = stage.querySelector("svg");
   svg.setAttribute("role", "group"); // an image would hide the boxes in it from a screen reader
   for (const title of svg.querySelectorAll("g > title")) title.remove(); // the panel tells it
-  for (const box of svg.querySelectorAll("g.node")) prepare(box, picture.opens[box.id], "open");
+  for (const box of svg.querySelectorAll("g.node")) {
+    if (box.id in picture.details) prepare(box, picture.opens[box.id], "open"); // the others are words of the picture
+  }
   for (const [id, target] of Object.entries(picture.closes)) {
     const label = svg.getElementById(`${id}-label`);
     if (label) prepare(label, target, "fold");
@@ -175,6 +177,8 @@ function arrive() {
   if (wanted !== null) {
     focusOn(wanted);
     hits.hidden = true;
+  } else {
+    stage.scrollTo(0, 0);
   }
   wanted = null;
 }
