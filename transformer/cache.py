@@ -63,10 +63,20 @@ class Cache:
         self.words: Mask | None = None
 
     def extended(self, ids: Ids) -> Mask:
-        """`words` of all that was decoded, these new ids (B, T_new) too; remembered."""
+        """`words` with those of new ids (B, T_new) behind; `remember` them once these are decoded.
+
+        Raises ValueError for another number of rows than before.
+        """
         new = ids != PAD
-        self.words = new if self.words is None else np.concatenate([self.words, new], axis=1)
-        return self.words
+        if self.words is None:
+            return new
+        if len(new) != len(self.words):
+            raise ValueError(f"this cache holds {len(self.words)} rows, and {len(new)} are to go on: keep(rows) first")
+        return np.asarray(np.concatenate([self.words, new], axis=1))
+
+    def remember(self, words: Mask) -> None:
+        """That these (B, T) were decoded, the latest too; not before, so that ids which are refused leave no trace."""
+        self.words = words
 
     def keep(self, rows: npt.NDArray[Any]) -> None:
         """Go on with these rows of the batch: indices, in any order and more than once, or a boolean array (B,)."""

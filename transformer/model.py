@@ -106,4 +106,6 @@ class Transformer(Observed):
         source_words = source != PAD
         memory_view = View(padding_mask(source_words), in_cross_attention(self.config, new, source_words, y.dtype))
         y = self.decoder(y, memory, view, memory_view, rng, cache)
+        if cache is not None:
+            cache.remember(words)
         return noted(self, "logits", self.output(y))

@@ -27,6 +27,8 @@ class OneStack(Observed):
     """
 
     def __init__(self, config: OneStackConfig, rng: np.random.Generator, bias: bool) -> None:
+        if not isinstance(config, OneStackConfig):
+            raise TypeError(f"{type(self).__name__} takes a OneStackConfig, not a {type(config).__name__}")
         self.config = config
         self.embedding = TokenEmbedding(config.vocab, config.d_model, rng)
         self.positions = added_positions(config, rng)
@@ -113,4 +115,7 @@ class DecoderOnly(OneStack):
         new = after(places, length)
         x = self.positions(self.embedding(ids), new, rng)
         view = View(decoder_mask(words, length), in_self_attention(self.config, new, places, x.dtype))
-        return noted(self, "logits", self.output(self.decoder(x, view, rng, cache)))
+        x = self.decoder(x, view, rng, cache)
+        if cache is not None:
+            cache.remember(words)
+        return noted(self, "logits", self.output(x))

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import minigrad as mg
-from transformer import DecoderOnly, EncoderOnly
+from transformer import DecoderOnly, EncoderOnly, TransformerConfig
 from transformer.presets import bert, gpt, llama
 from transformer.vocabulary import EOS, PAD
 
@@ -163,3 +163,8 @@ def test_a_tied_output_is_the_embedding_itself_and_only_an_encoders_has_a_bias(k
     names = [name for name, _ in kind(gpt(**SHAPE, tied=tied)).named_parameters() if name.startswith("output")]
     weight = ["output.weight"] if tied == "none" else []
     assert sorted(names) == (["output.bias"] if kind is EncoderOnly else []) + weight
+
+
+def test_another_models_config_is_refused():
+    with pytest.raises(TypeError, match="DecoderOnly takes a OneStackConfig, not a TransformerConfig"):
+        DecoderOnly(TransformerConfig(source_vocab=9, target_vocab=9))

@@ -142,6 +142,17 @@ def test_a_cache_can_be_given_several_words_at_once():
     np.testing.assert_allclose(np.concatenate(parts, axis=1), whole, rtol=1e-12, atol=1e-13)
 
 
+def test_a_call_that_is_refused_leaves_the_cache_as_it_was():
+    model = DecoderOnly(OneStackConfig(vocab=9, d_model=8, heads=2, layers=1, d_ff=8))
+    cache, whole = model.new_cache(), np.array([[4, 5, 6]])
+    model.decode(whole[:, :2], cache)
+    with pytest.raises(IndexError, match="id 99"):
+        model.decode([[99]], cache)
+    with pytest.raises(ValueError, match=r"this cache holds 1 rows, and 2 are to go on: keep\(rows\) first"):
+        model.decode([[4], [5]], cache)
+    np.testing.assert_allclose(model.decode(whole[:, 2:], cache).data, model(whole).data[:, 2:], rtol=1e-4, atol=1e-6)
+
+
 def test_gradients_flow_through_a_cache():
     model, (source, target) = small_model(), (np.array([[4, 5, 6]]), np.array([[BOS, 5, 6, 7]]))
     weights = np.random.default_rng(0).standard_normal((1, 4, 13))
