@@ -72,7 +72,8 @@ class Cache:
             return new
         if len(new) != len(self.words):
             raise ValueError(f"this cache holds {len(self.words)} rows, and {len(new)} are to go on: keep(rows) first")
-        return np.asarray(np.concatenate([self.words, new], axis=1))
+        words: Mask = np.concatenate([self.words, new], axis=1)
+        return words
 
     def remember(self, words: Mask) -> None:
         """That these (B, T) were decoded, the latest too; not before, so that ids which are refused leave no trace."""
