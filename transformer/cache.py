@@ -67,13 +67,12 @@ class Cache:
 
         Raises ValueError for another number of rows than before.
         """
-        new = ids != PAD
+        new: Mask = np.not_equal(ids, PAD)
         if self.words is None:
             return new
         if len(new) != len(self.words):
             raise ValueError(f"this cache holds {len(self.words)} rows, and {len(new)} are to go on: keep(rows) first")
-        words: Mask = np.concatenate([self.words, new], axis=1)
-        return words
+        return np.concatenate([self.words, new], axis=1)
 
     def remember(self, words: Mask) -> None:
         """That these (B, T) were decoded, the latest too; not before, so that ids which are refused leave no trace."""
