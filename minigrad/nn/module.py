@@ -123,7 +123,9 @@ class Module:
             module = waiting.pop()
             for name in module._containers:
                 module._attach(name, vars(module).get(name))
-            waiting.extend(part for part in module._owned.values() if isinstance(part, Module))
+            for part in module._owned.values():
+                if isinstance(part, Module):
+                    waiting.append(part)
 
     def named_modules(self, prefix: str = "") -> Iterator[tuple[str, "Module"]]:
         """(dotted name, module) for this module ("") and all below it, each once, in the order of assignment."""

@@ -8,36 +8,16 @@ import numpy as np
 
 from minigrad.tape import Array
 
-LONG = 512
-"""Elements of a row over which NumPy's loop costs more than what it does between rows."""
-
 
 def add_into(buffer: Array, term: Any) -> Array:
     """buffer + term, in the buffer where their common dtype is its own; else a new array of that dtype."""
     fits = np.result_type(buffer, term) == buffer.dtype
-    return row_by_row(np.add, buffer, term, buffer if fits else None)
+    return np.asarray(np.add(buffer, term, out=buffer if fits else None))
 
 
 def times_into(buffer: Array, factor: float) -> Array:
     """buffer * factor, in the buffer, unless it holds integers."""
     return np.asarray(np.multiply(buffer, factor, out=buffer if buffer.dtype.kind in "fc" else None))
-
-
-def row_by_row(ufunc: np.ufunc, x: Array, term: Any, out: Array | None = None) -> Array:
-    """ufunc(x, term, out=out), for a term that is a number or a row of x, and an `out` that is None or x.
-
-    Short rows that lie behind one another in memory are taken several as one, and the term is repeated as often.
-    """
-    width = x.shape[-1]
-    if np.ndim(term) == 1 and 0 < 2 * width <= LONG and x.flags.c_contiguous:
-        together = math.gcd(x.size // width, LONG // width)
-        if together > 1:
-            repeated = np.empty((together, width), term.dtype)
-            repeated[:] = term
-            long = x.reshape(x.size // (together * width), together * width)
-            result = ufunc(long, repeated.reshape(together * width), out=None if out is None else long)
-            return np.asarray(result.reshape(x.shape))
-    return np.asarray(ufunc(x, term, out=out))
 
 
 def rows_times(x: Array, vector: Array) -> Array:

@@ -98,18 +98,18 @@ def _visible(content: Array, live: Array | None) -> Array:
     return content if live is None else np.where(live, content, np.zeros((), content.dtype))
 
 
-def _adds_no_axis(mask: Array, query: Array) -> bool:
-    """Whether the mask leaves the scores' leading axes, and the queries', as they are."""
-    if mask.ndim > query.ndim:
+def broadcasts_to(part: Sequence[int], whole: Sequence[int]) -> bool:
+    """Whether the shape `part` broadcasts to `whole`, and leaves that as it is."""
+    if len(part) > len(whole):
         return False
-    return all(size in (1, axis) for size, axis in zip(mask.shape[-2::-1], query.shape[-2::-1], strict=False))
+    return all(size in (1, axis) for size, axis in zip(part[::-1], whole[::-1], strict=False))
 
 
 def attend(
     scaled: Array, key: Array, value: Array, mask: Array | None, bias: Array | None = None
 ) -> tuple[Array, Kept]:
     """softmax(scaled @ key^T + bias, where=mask) @ value, of queries divided by sqrt(D_h), and what to keep."""
-    if mask is not None and mask.all() and _adds_no_axis(mask, scaled):
+    if mask is not None and mask.all() and broadcasts_to(mask.shape[:-1], scaled.shape[:-1]):
         mask = None  # hides nothing, and adds no axis
     alive = _rows_alive(scaled, key, value, mask)
     scaled, key, value = (_visible(*pair) for pair in zip((scaled, key, value), alive, strict=True))
@@ -123,9 +123,8 @@ def attend(
 def _pattern(scores: Array, mask: Array | None) -> Array:
     """softmax(scores, where=mask) over the last axis, in the buffer of `scores` where it has the whole shape."""
     if mask is not None:
-        shape = np.broadcast_shapes(mask.shape, scores.shape)
-        scores = scores if scores.shape == shape else np.broadcast_to(scores, shape).copy()
-    if mask is not None:
+        if not broadcasts_to(mask.shape, scores.shape):
+            scores = np.broadcast_to(scores, np.broadcast_shapes(mask.shape, scores.shape)).copy()
         visible = mask.astype(scores.dtype)
         scores *= visible  # a product takes a tenth of the time of a masked write; what is hidden decides nothing below
     if near_zero(scores):
@@ -217,7 +216,7 @@ def attention(query: TensorLike, key: TensorLike, value: TensorLike, mask: Any =
         scores = (*np.broadcast_shapes(q[:-2], k[:-2], v[:-2]), q[-2], k[-2])
         if allowed is not None and not _fits(allowed.shape, scores):
             raise ValueError(f"mask of shape {allowed.shape} for scores of shape {scores}")
-        if added is not None and not _adds_to(added.shape, (*np.broadcast_shapes(q[:-2], k[:-2]), q[-2], k[-2])):
+        if added is not None and not broadcasts_to(added.shape, (*np.broadcast_shapes(q[:-2], k[:-2]), q[-2], k[-2])):
             raise ValueError(f"bias of shape {added.shape} for scores of shape {scores}")
     except ValueError as error:
         raise operation_error("attention", current().path, [query, key, value], error) from None
@@ -235,11 +234,3 @@ def _as_bias(bias: Any) -> Array:
             "attended to is said by mask"
         )
     return array
-
-
-def _adds_to(bias: tuple[int, ...], scores: tuple[int, ...]) -> bool:
-    """Whether a bias broadcasts to scores without stretching them."""
-    try:
-        return np.broadcast_shapes(bias, scores) == scores
-    except ValueError:
-        return False

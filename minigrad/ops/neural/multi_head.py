@@ -5,13 +5,11 @@ from collections.abc import Sequence
 from itertools import chain
 from typing import Any, NamedTuple, TypeAlias
 
-import numpy as np
-
 from minigrad.errors import operation_error
 from minigrad.fused import Fused
 from minigrad.ops.axes import as_mask, shape_of
 from minigrad.ops.buffers import column_sums, times_into
-from minigrad.ops.neural.attention import Kept, attend, attend_backward, attention
+from minigrad.ops.neural.attention import Kept, attend, attend_backward, attention, broadcasts_to
 from minigrad.ops.neural.linear import affine, as_rows, linear, no_bias
 from minigrad.ops.shapes import reshape, swapaxes
 from minigrad.state import current
@@ -142,12 +140,13 @@ def _require_fit(shapes: Sequence[tuple[int, ...]], heads: int, mask: tuple[int,
     x, memory, w_q, _, w_k, _, w_v, _, w_o, _ = shapes
     if len(x) < 2 or len(memory) < 2 or x[:-2] != memory[:-2]:
         raise ValueError("x and memory need the axes (..., T, D), with the same leading ones")
-    if any(len(weight) != 2 or bias != weight[1:] for weight, bias in zip(shapes[2::2], shapes[3::2], strict=True)):
-        raise ValueError("each projection is a weight of two axes and a bias of its second size")
+    for weight, bias in zip(shapes[2::2], shapes[3::2], strict=True):
+        if len(weight) != 2 or bias != weight[1:]:
+            raise ValueError("each projection is a weight of two axes and a bias of its second size")
     if (w_q[0], w_k[0], w_v[0], w_o[0]) != (x[-1], memory[-1], memory[-1], w_v[1]) or w_q[1] != w_k[1]:
         raise ValueError(f"weights {w_q}, {w_k}, {w_v}, {w_o} for x of width {x[-1]} and memory of {memory[-1]}")
     if heads < 1 or w_q[1] % heads or w_v[1] % heads or not w_q[1]:
         raise ValueError(f"heads={heads} must divide the widths {w_q[1]} and {w_v[1]}")
     scores = (*x[:-2], heads, x[-2], memory[-2])
-    if mask is not None and mask != scores[len(scores) - len(mask) :] and np.broadcast_shapes(mask, scores) != scores:
+    if mask is not None and not broadcasts_to(mask, scores):
         raise ValueError(f"mask of shape {mask} for scores of shape {scores}")

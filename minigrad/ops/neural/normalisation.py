@@ -7,7 +7,7 @@ import numpy as np
 from minigrad.errors import ShapeError
 from minigrad.fused import Fused
 from minigrad.ops.axes import located, shape_of
-from minigrad.ops.buffers import add_into, column_sums, filled, row_by_row, rows_times
+from minigrad.ops.buffers import add_into, column_sums, filled, rows_times
 from minigrad.ops.elementwise import add, multiply, sqrt
 from minigrad.tape import Array
 from minigrad.tensor import Tensor, TensorLike
@@ -36,7 +36,7 @@ def _normalised(normal: Array, gain: Any, bias: Any, eps: float) -> tuple[Array,
     variance = _mean(normal * normal)
     rate = 1 / np.sqrt(variance + eps)
     normal *= rate
-    return add_into(row_by_row(np.multiply, normal, gain), bias), (normal, rate)
+    return add_into(np.asarray(normal * gain), bias), (normal, rate)
 
 
 def _backward(
@@ -48,7 +48,7 @@ def _backward(
     share = filled(width, 1 / width, normal.dtype) * gain
     product = g * normal
     dgain, dbias = column_sums(product.reshape(-1, width)), column_sums(g.reshape(-1, width))
-    dx = row_by_row(np.multiply, g, gain)
+    dx = g * gain
     dx -= rows_times(g, share)[..., None]  # mean(h)
     dx -= np.multiply(normal, rows_times(product, share)[..., None], out=product)  # normal * mean(h * normal)
     dx *= rate
