@@ -109,6 +109,29 @@ def test_search_finds_in_every_picture_and_goes_there(open_page, file):
     assert page.locator("#count").inner_text() == "0 found"
 
 
+def test_enter_goes_through_all_that_was_found_each_once_a_round(open_page, file):
+    page = open_page(file)
+    page.locator("#query").fill("tanh")
+    assert page.locator("#count").inner_text() == "2 found"
+    seen = []
+    for _ in range(4):
+        page.locator("#query").press("Enter")
+        page.wait_for_function("document.activeElement.getAttribute('aria-label')?.startsWith('tanh')")
+        seen.append(page.evaluate("document.activeElement.getAttribute('aria-label')"))
+    assert seen[0] != seen[1]
+    assert seen[2:] == seen[:2]
+
+
+@pytest.mark.parametrize("address", ["toString", "constructor", "%", "%E0%A4"])
+def test_an_address_that_is_no_picture_shows_the_first(open_page, file, address):
+    page = open_page(file)
+    box(page, "last").click()
+    page.wait_for_function("document.querySelectorAll('#stage g.cluster').length > 0")
+    page.evaluate(f"location.hash = '#{address}'")
+    page.wait_for_function("document.querySelectorAll('#stage g.cluster').length === 0")
+    assert crumbs(page) == ["start", "overview"]
+
+
 def test_the_keyboard_alone_walks_opens_and_sizes(open_page, file):
     page = open_page(file)
     box(page, "last").focus()

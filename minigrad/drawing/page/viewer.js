@@ -20,8 +20,13 @@ let zoom = 0; // 0: as wide as it is drawn, at most as the stage
 let wanted = null; // the id of a box to go to once its picture is shown
 
 const named = () => {
-  const name = decodeURIComponent(location.hash.slice(1));
-  return name in pictures ? name : FIRST;
+  let name = location.hash.slice(1);
+  try {
+    name = decodeURIComponent(name);
+  } catch {
+    return FIRST; // typed by hand: a lone % is no address
+  }
+  return Object.hasOwn(pictures, name) ? name : FIRST; // `in` would find "toString"
 };
 const go = (name, id = null) => {
   wanted = id;
@@ -128,7 +133,7 @@ function crumbs(name) {
   let last = "";
   for (let end = 1; end <= parts.length; end++) {
     const path = parts.slice(0, end).join(".");
-    if (path in pictures) {
+    if (Object.hasOwn(pictures, path)) {
       trail.push([path, last ? path.slice(last.length + 1) : path]);
       last = path;
     }
@@ -224,19 +229,19 @@ function mark() {
 }
 
 let turn = 0;
+let round = []; // what Enter goes through: fixed while the words are, since `matches` begins with the picture shown
 query.addEventListener("input", () => {
   turn = 0;
-  mark();
+  round = mark();
 });
 query.addEventListener("focus", mark);
 query.addEventListener("keydown", (event) => {
   if (event.key === "Escape") {
     query.value = "";
-    mark();
+    round = mark();
   } else if (event.key === "Enter") {
-    const found = matches(query.value);
-    if (!found.length) return;
-    const { name, id } = found[turn++ % found.length];
+    if (!round.length) return;
+    const { name, id } = round[turn++ % round.length];
     hits.hidden = true;
     go(name, id);
   } else if (event.key === "ArrowDown" && !hits.hidden) {
