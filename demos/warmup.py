@@ -59,7 +59,7 @@ def run(options: argparse.Namespace) -> int:
     print_table(COLUMNS, rows)
     print(
         "\nGradients are those of the feed-forward networks at the first step. In post-norm they are large near the"
-        "\noutput (Xiong et al. 2020), so full steps from the start throw the weights to where nothing is learnt."
+        "\noutput (Xiong et al. 2020), so full steps from the start throw the weights to where little can be learnt."
     )
     for one in trained:
         if len(one.losses) < setting.steps:
