@@ -1,17 +1,15 @@
 """`python -m demos gallery`: every kind of picture there is, in one folder, with a page that shows them all."""
 
 import argparse
-import sys
-import warnings
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from demos import graph
-from demos.keeping import keep, refuse_foreign
+from demos.keeping import keep
 from demos.options import positive_real, whole_number
+from demos.pictures.pieces import Piece, begin, write
 from demos.problems import told_plainly
 
 if TYPE_CHECKING:
@@ -20,15 +18,6 @@ if TYPE_CHECKING:
 SUMMARY = "draw every kind of picture: forward and backward, values, models, pages"
 INDEX = "index.html"
 CHAIN = 20_000
-
-
-@dataclass(frozen=True)
-class Piece:
-    """One picture of the gallery: its file, what it shows, and how it is drawn from a seed."""
-
-    file: str
-    what: str
-    draw: Callable[[int], "Drawing"]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -48,28 +37,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Draw, write, and say what was written."""
-    from minigrad.drawing import DrawingWarning, find_engine
-    from minigrad.errors import DrawingError
-
     pieces = list(collection())
-    paths = {name: options.out / name for name in [*(piece.file for piece in pieces), INDEX]}
-    with told_plainly(DrawingError, OSError):
-        find_engine("svg")
-        options.out.mkdir(parents=True, exist_ok=True)
-        refuse_foreign(paths.values(), "gallery", "--out")
-    for piece in pieces:
-        with told_plainly(DrawingError, OSError), warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always", DrawingWarning)
-            drawing = piece.draw(options.seed)
-            page = piece.file.endswith(".html")
-            content = drawing.html(options.max_seconds).encode() if page else drawing.render("svg", options.max_seconds)
-            keep(paths[piece.file], content, "gallery")
-        print(f"{paths[piece.file]}: {piece.what}", flush=True)
-        for warning in caught:
-            print(f"note: {warning.message}", file=sys.stderr)
+    begin(options.out, [*(piece.file for piece in pieces), INDEX], "gallery")
+    write(pieces, options.out, options.seed, options.max_seconds, "gallery")
     with told_plainly(OSError):
-        keep(paths[INDEX], index(pieces).encode(), "gallery")
-    print(f"\nall of them, for your browser: {paths[INDEX]}")
+        keep(options.out / INDEX, index(pieces).encode(), "gallery")
+    print(f"\nall of them, for your browser: {options.out / INDEX}")
     return 0
 
 

@@ -1,15 +1,11 @@
 """`python -m demos graph`: three pictures: an expression, one multi-head attention, the paper's figure 1."""
 
 import argparse
-import sys
-import warnings
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from demos.keeping import keep, refuse_foreign
 from demos.options import positive_real, whole_number
-from demos.problems import told_plainly
+from demos.pictures.pieces import Piece, begin, write
 
 if TYPE_CHECKING:
     from minigrad import Tensor
@@ -42,27 +38,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Draw, write, and say what was written."""
-    from minigrad.drawing import DrawingWarning, find_engine
-    from minigrad.errors import DrawingError
-
-    pictures: dict[str, tuple[Callable[[int], Drawing], str]] = {
-        "expression.svg": (expression, "a neuron, with every value and gradient"),
-        "attention.svg": (attention, "one multi-head attention, down to its operations"),
-        "figure1.svg": (paper, "figure 1 of the paper, from a real forward pass of its base model"),
-    }
-    paths = {name: options.out / name for name in pictures}
-    with told_plainly(DrawingError, OSError):
-        find_engine("svg")
-        options.out.mkdir(parents=True, exist_ok=True)
-        refuse_foreign(paths.values(), "graph", "--out")
-    for name, (draw, what) in pictures.items():
-        with told_plainly(DrawingError, OSError), warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always", DrawingWarning)
-            picture = draw(options.seed).render("svg", options.max_seconds)
-            keep(paths[name], picture, "graph")
-        print(f"{paths[name]}: {what}")
-        for warning in caught:
-            print(f"note: {warning.message}", file=sys.stderr)
+    pieces = [
+        Piece("expression.svg", "a neuron, with every value and gradient", expression),
+        Piece("attention.svg", "one multi-head attention, down to its operations", attention),
+        Piece("figure1.svg", "figure 1 of the paper, from a real forward pass of its base model", paper),
+    ]
+    begin(options.out, [piece.file for piece in pieces], "graph")
+    write(pieces, options.out, options.seed, options.max_seconds, "graph")
     print(f"\nOpen them in a browser. To draw your own:\n{EXAMPLE}")
     return 0
 

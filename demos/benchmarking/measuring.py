@@ -10,8 +10,8 @@ from typing import Any
 
 from demos.benchmarking.competitors import part
 from demos.benchmarking.measured import MINIGRAD, Measured
-from demos.benchmarking.progress import progress
 from demos.problems import UserError
+from demos.terminal.progress import progress
 
 WARM_UPS = 3  # steps that are not timed; by their losses it is seen that all competitors compute the same
 SAME = 1e-3  # how far losses may be apart, of their size: float32, summed in another order

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 import minigrad as mg
-from demos.benchmarking.progress import progress
+from demos.terminal.progress import progress
 from transformer import Transformer, TransformerConfig
 from transformer.training.memory import keep_freed_memory
 from transformer.vocabulary import BOS, SPECIALS

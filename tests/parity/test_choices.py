@@ -15,7 +15,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 
 import minigrad as mg
 from tests.parity.comparison import assert_close
-from tests.parity.test_model import BETAS, EPS, RATE, STEPS, batch
+from tests.parity.test_model import batch, fifty_adam_steps
 from tests.transformer.models import small_model
 from transformer.positions import sinusoids
 from transformer.vocabulary import PAD
@@ -191,17 +191,11 @@ def test_logits_and_all_gradients(changes, seed):
 def test_the_losses_of_fifty_adam_steps(changes):
     mine = small_model(**WIDTHS, **changes)
     twin = Twin(mine)
-    ours = mg.optim.Adam(mine.parameters(), lr=RATE, betas=BETAS, eps=EPS)
-    other = torch.optim.Adam(twin.p.values(), lr=RATE, betas=BETAS, eps=EPS)
-    seen = []
-    for step in range(STEPS):
-        pair = losses(mine, twin, *batch(mine.config, step % 6))[1:]
-        for optimizer, loss in zip((ours, other), pair, strict=True):
-            optimizer.zero_grad()
-            loss.backward()
-            optimizer.step()
-        seen.append([float(loss.item()) for loss in pair])
-    found, expected = np.transpose(seen)
+
+    def pair_at(step):
+        return losses(mine, twin, *batch(mine.config, step % 6))[1:]
+
+    found, expected = fifty_adam_steps(mine.parameters(), twin.p.values(), pair_at)
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-9)
     assert found[-6:].mean() < 0.95 * found[:6].mean()  # it did learn
 

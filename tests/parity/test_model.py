@@ -140,20 +140,29 @@ def test_logits_and_all_gradients(changes, seed):
         assert_close(name, found[name], parameter.grad)
 
 
-@by_case
-def test_the_losses_of_fifty_adam_steps(changes):
-    mine, theirs = twins(changes)
-    ours = mg.optim.Adam(mine.parameters(), lr=RATE, betas=BETAS, eps=EPS)
-    other = torch.optim.Adam(theirs.parameters(), lr=RATE, betas=BETAS, eps=EPS)
+def fifty_adam_steps(mine, theirs, pair_at):
+    """Our losses and torch's, each step by its own Adam. pair_at: both losses of a step, on the same batch."""
+    ours = mg.optim.Adam(mine, lr=RATE, betas=BETAS, eps=EPS)
+    other = torch.optim.Adam(theirs, lr=RATE, betas=BETAS, eps=EPS)
     seen = []
     for step in range(STEPS):
-        pair = losses(mine, theirs, *batch(mine.config, step % 6))
+        pair = pair_at(step)
         for optimizer, loss in zip((ours, other), pair, strict=True):
             optimizer.zero_grad()
             loss.backward()
             optimizer.step()
         seen.append([float(loss.item()) for loss in pair])
-    found, expected = np.transpose(seen)
+    return np.transpose(seen)
+
+
+@by_case
+def test_the_losses_of_fifty_adam_steps(changes):
+    mine, theirs = twins(changes)
+
+    def pair_at(step):
+        return losses(mine, theirs, *batch(mine.config, step % 6))
+
+    found, expected = fifty_adam_steps(mine.parameters(), theirs.parameters(), pair_at)
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-9)
     assert found[-6:].mean() < 0.9 * found[:6].mean()  # it did learn
 

@@ -58,6 +58,11 @@ function show(name) {
   for (const [id, target] of Object.entries(picture.closes)) {
     const label = svg.getElementById(`${id}-label`);
     if (label) prepare(label, target, "fold");
+    const frame = svg.getElementById(id); // its empty ground folds too; the label is for the keyboard
+    if (frame) {
+      frame.dataset.target = target;
+      frame.addEventListener("click", () => go(target));
+    }
   }
   resize();
   crumbs(name);

@@ -1,4 +1,4 @@
-"""What is seen while it is measured: one line that is drawn anew on a terminal, plain lines anywhere else."""
+"""What is seen while something is counted: one line that is drawn anew on a terminal, plain lines anywhere else."""
 
 import os
 import sys
