@@ -7,7 +7,7 @@ from pathlib import Path
 
 from demos.keeping import keep, refuse_foreign
 from demos.options import positive_number, positive_real, whole_number
-from demos.problems import told_plainly
+from demos.problems import UserError, told_plainly
 
 SUMMARY = "train the same model four times: post-norm and pre-norm, without and with warm-up"
 COLUMNS = ("", "gradient, decoder layer 1", "layer N", "loss, last tenth", "right", "")
@@ -16,14 +16,14 @@ COLUMNS = ("", "gradient, decoder layer 1", "layer N", "loss, last tenth", "righ
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options."""
     parser.add_argument(
-        "--steps", type=positive_number, default=600, metavar="N", help="of each training (default 600)"
+        "--steps", type=positive_number, default=1000, metavar="N", help="of each training (default 1000)"
     )
     parser.add_argument("--layers", type=positive_number, default=6, metavar="N", help="in each stack (default 6)")
     parser.add_argument(
-        "--rate", type=positive_real, default=4e-3, metavar="R", help="the highest learning rate (default 0.004)"
+        "--rate", type=positive_real, default=5e-3, metavar="R", help="the highest learning rate (default 0.005)"
     )
     parser.add_argument(
-        "--warmup", type=positive_number, default=150, metavar="N", help="steps until it is reached (default 150)"
+        "--warmup", type=positive_number, default=200, metavar="N", help="steps until it is reached (default 200)"
     )
     parser.add_argument("--seed", type=whole_number, default=0, metavar="N", help="of weights and data (default 0)")
     parser.add_argument(
@@ -44,6 +44,8 @@ def run(options: argparse.Namespace) -> int:
     from demos.terminal.tables import percent, print_table
     from demos.warming.training import CHANCE, WORDS, Setting, settings, train
 
+    if options.warmup > options.steps:
+        raise UserError(f"--warmup {options.warmup} must not be longer than --steps {options.steps}")
     with told_plainly(OSError):
         options.out.parent.mkdir(parents=True, exist_ok=True)
         refuse_foreign([options.out], "warmup", "--out")
@@ -58,13 +60,14 @@ def run(options: argparse.Namespace) -> int:
     ]  # fmt: skip
     print_table(COLUMNS, rows)
     print(
-        "\nGradients are those of the feed-forward networks at the first step. In post-norm they are large near the"
-        "\noutput (Xiong et al. 2020), so full steps from the start throw the weights to where little can be learnt."
+        "\nGradients are those of the feed-forward networks at the first step. In post-norm they grow towards the"
+        "\noutput (Xiong et al. 2020): full steps from the start can throw the weights to where little is learnt."
     )
     for one in trained:
         if len(one.losses) < setting.steps:
             print(f"note: time was up: {one.name} made {len(one.losses)} steps (--max-seconds)", file=sys.stderr)
-    picture = draw_losses({one.name: one.losses for one in trained}, setting.warmup, CHANCE)
+    losses = {one.name: one.losses for one in trained}
+    picture = draw_losses(losses, {one.name: one.last_loss for one in trained}, setting.warmup, CHANCE)
     with told_plainly(OSError):
         keep(options.out, picture.encode(), "warmup")
     print(f"\nsaved: {options.out}, for your browser")

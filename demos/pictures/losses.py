@@ -10,8 +10,11 @@ WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 800, 400, 64, 590, 76, 350
 TITLE = "Post-norm and pre-norm, without and with warm-up"
 
 
-def draw_losses(losses: Mapping[str, Sequence[float]], warmup: int, chance: float) -> str:
-    """The SVG text. losses: by training, of each step, smoothed here; chance: the loss of a guess."""
+def draw_losses(losses: Mapping[str, Sequence[float]], last: Mapping[str, float], warmup: int, chance: float) -> str:
+    """The SVG text.
+
+    losses: by training, of each step, smoothed here. last: what each is said to end with. chance: the loss of a guess.
+    """
     import jinja2
 
     steps = max(map(len, losses.values()))
@@ -28,7 +31,7 @@ def draw_losses(losses: Mapping[str, Sequence[float]], warmup: int, chance: floa
     ends = apart([y(values[-1]) if math.isfinite(values[-1]) else TOP for values in smooth.values()])
     lines = [
         (name, " ".join(f"{x(n + 1):.1f},{y(v):.1f}" for n, v in enumerate(values) if math.isfinite(v)), end,
-         f"{values[-1]:.2f}")
+         f"{last[name]:.2f}")
         for (name, values), end in zip(smooth.items(), ends, strict=True)
     ]  # fmt: skip
     environment = jinja2.Environment(
@@ -37,8 +40,8 @@ def draw_losses(losses: Mapping[str, Sequence[float]], warmup: int, chance: floa
     template = Path(__file__).with_name("losses.svg.jinja").read_text("utf-8")
     return environment.from_string(template).render(
         width=WIDTH, height=HEIGHT, left=LEFT, right=RIGHT, top=TOP, bottom=BOTTOM, title=TITLE, lines=lines,
-        subtitle="Loss of each training, smoothed; the same weights, texts and rates after the warm-up.",
-        spoken=". ".join(f"{name}: the loss ends at {values[-1]:.2f}" for name, values in smooth.items()),
+        subtitle="Loss of each training, smoothed; the same weights and texts, rates of one height.",
+        spoken=". ".join(f"{name}: the loss ends at {value:.2f}" for name, value in last.items()),
         chance=y(chance), warm=x(min(warmup, steps)),
         across=[(x(step), f"{step:,}") for step in even(steps)], up=[(y(loss), f"{loss:g}") for loss in even(highest)],
     )  # fmt: skip
@@ -62,10 +65,13 @@ def even(largest: float) -> list[float]:
 
 
 def apart(places: Sequence[float], least: float = 17.0) -> list[float]:
-    """The places moved down where they are nearer than `least` to one above."""
+    """The places moved down where they are nearer than `least` to one above, none below BOTTOM."""
     moved = list(places)
     above = -math.inf
     for index in sorted(range(len(places)), key=places.__getitem__):
         moved[index] = above = max(places[index], above + least)
-    over = max(0.0, max(moved) - BOTTOM)
-    return [place - over for place in moved]
+    below = float(BOTTOM)
+    for index in sorted(range(len(moved)), key=moved.__getitem__, reverse=True):  # up again, what is below the ground
+        moved[index] = below = min(moved[index], below)
+        below -= least
+    return moved

@@ -1,7 +1,7 @@
 """The same training with the norm behind or before, without warm-up or with it.
 
-The rate is `rate` * min(step / warmup, sqrt(warmup / step)), the paper's schedule (section 5.3); without warm-up,
-`rate` * min(1, sqrt(warmup / step)): the same from step `warmup` on.
+The rate rises in a straight line to its highest at step `warmup`, or is that from the first step on, and falls in a
+straight line to 0 after the last.
 """
 
 import math
@@ -68,12 +68,7 @@ def settings() -> Iterator[tuple[str, bool]]:
 
 def schedule(setting: Setting, warm: bool) -> Callable[[int], float]:
     """The learning rate at each step, from 1."""
-
-    def rate(step: int) -> float:
-        rising = step / setting.warmup if warm else 1.0
-        return setting.rate * min(rising, math.sqrt(setting.warmup / step))
-
-    return rate
+    return mg.optim.warmup_linear(setting.rate, setting.warmup if warm else 1, setting.steps)
 
 
 def texts(rng: np.random.Generator, count: int) -> np.ndarray[tuple[int, int], np.dtype[np.int64]]:
