@@ -69,6 +69,8 @@ def _arrows(graph: Graph, folding: Folding) -> list[Arrow]:
     """From each operation back to what it took: every contribution between two boxes, those of one pair apart."""
     found: list[Arrow] = []
     for index in range(len(graph.vertices) - 1, -1, -1):
+        if index in folding.twins:
+            continue
         vertex, source = graph.vertices[index], folding.stand_in[index]
         for operand in vertex.operands:
             if operand.source is None or operand.contribution is None or operand.source in folding.rows:

@@ -42,6 +42,7 @@ class Folding:
     times: how often the module at a path is repeated, and the last name of the repetition.
     steps: the pairs (vertex, user) by which one equal layer feeds the next, not drawn.
     rows: leaves drawn as rows of their users.
+    twins: vertices for which the same vertex of an equal layer stands: what they take is what that one takes.
     """
 
     stand_in: list[int]
@@ -49,11 +50,12 @@ class Folding:
     times: dict[Path, tuple[int, str]]
     steps: set[tuple[int, int]]
     rows: set[int]
+    twins: frozenset[int]
     note: str = ""
 
     def copy(self) -> "Folding":
         """Another one that can be folded further without changing this."""
-        return Folding(list(self.stand_in), dict(self.groups), self.times, self.steps, self.rows, self.note)
+        return Folding(list(self.stand_in), dict(self.groups), self.times, self.steps, self.rows, self.twins, self.note)
 
     def everyone(self) -> dict[int, list[int]]:
         """For each vertex that is drawn, all for which it stands, those of equal layers too."""
@@ -137,7 +139,8 @@ def foldings(graph: Graph, opened: Opened = Opened(), repeats: bool = True) -> I
     deepest = max((len(path) for path in paths), default=0)
     finest = deepest if opened.depth is None else min(max(opened.depth, 0), deepest)
     for level in range(finest, -1, -1):
-        folding = Folding([twins.get(vertex, vertex) for vertex in range(len(paths))], {}, times, steps, rows)
+        stand_in = [twins.get(vertex, vertex) for vertex in range(len(paths))]
+        folding = Folding(stand_in, {}, times, steps, rows, frozenset(twins))
         _fold_modules(graph, folding, paths, replace(opened, depth=level))
         yield folding
     chained = folding.copy()

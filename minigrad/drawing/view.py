@@ -1,8 +1,9 @@
 """What a picture shows: boxes with rows, arrows between them, nested clusters; no colours and no DOT yet."""
 
+import math
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
@@ -190,9 +191,11 @@ def _group_box(graph: Graph, folding: Folding, index: int, outputs: set[int], me
 
 
 def _arrows(graph: Graph, folding: Folding, boxes: dict[int, Box]) -> list[Arrow]:
-    arrows: dict[Arrow, None] = {}
+    arrows: dict[Arrow, float | None] = {}  # and the norm of all that flows back along each
     usual = usual_dtype(graph)
     for index, vertex in enumerate(graph.vertices):
+        if index in folding.twins:
+            continue
         target = folding.stand_in[index]
         position = -1
         for operand in vertex.operands:
@@ -203,12 +206,14 @@ def _arrows(graph: Graph, folding: Folding, boxes: dict[int, Box]) -> list[Arrow
             if source == target or (operand.source, index) in folding.steps:
                 continue
             port = position if position < len(boxes[target].ports) else None
-            norm = None if operand.contribution is None else operand.contribution.norm
             label = shape_text(operand.shape)
             if operand.dtype != usual:
                 label = f"{label} {operand.dtype}".strip()
-            arrows[Arrow(source, target, port, label, norm=norm)] = None
-    return list(arrows)
+            arrow = Arrow(source, target, port, label)
+            norm = arrows.setdefault(arrow, None)
+            if operand.contribution is not None:
+                arrows[arrow] = math.hypot(norm or 0.0, operand.contribution.norm)
+    return [replace(arrow, norm=norm) for arrow, norm in arrows.items()]
 
 
 def usual_dtype(graph: Graph) -> str:

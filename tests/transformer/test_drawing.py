@@ -1,5 +1,7 @@
 """The six-layer model as it is drawn by default: small enough to read, and no text on another."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -49,3 +51,24 @@ def test_equal_layers_are_drawn_once_and_no_parameter_is_a_box(loss_of):
     picture = mg.draw(loss_of())
     assert picture.source.count("0–5") == 2
     assert len(picture.links().details) == 16  # 2 embeddings, 2 positions, 4 + 6 of the layers, output, loss
+
+
+@pytest.mark.parametrize("how", [dict(), dict(gradients=True), dict(direction="backward")], ids=str)
+@pytest.mark.parametrize("depth", [None, 0])
+def test_layers_that_are_not_drawn_draw_no_arrows(how, depth):
+    """Three equal layers make the picture of one: as many arrows, and as many contributions in each sum."""
+
+    def counted(layers):
+        sizes = TransformerConfig(
+            source_vocab=20, target_vocab=20, d_model=8, heads=2, layers=layers, d_ff=8, dropout=0.0
+        )
+        source, target_in, target_out = np.random.default_rng(0).integers(4, 20, (3, 2, 5))
+        model = Transformer(sizes)
+        picture = mg.draw(mg.cross_entropy(model(source, target_in), target_out), depth=depth, **how).source
+        return picture.count(" -> "), re.findall(r"sum of (\d+) contributions", picture)
+
+    if depth is None:
+        assert counted(3) == counted(1)
+    if "direction" not in how:  # backward, contributions between two boxes stay apart
+        arrows = counted(3)[0]
+        assert arrows == counted(1)[0] == (22 if depth is None else 7)
