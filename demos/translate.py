@@ -161,7 +161,8 @@ def translate(opened: "Run", model: "Transformer", sentence: str, brief: bool) -
     """Print the translation of a sentence and the probabilities of its tokens. Raises UserError if it can't be read."""
     import numpy as np
 
-    from demos.terminal.choices import choices, print_choices
+    from demos.terminal.choices import print_choices
+    from transformer.decoding.choices import choices
     from transformer.decoding.steps import next_token_probabilities
     from transformer.training.report import shown_target
     from transformer.vocabulary import EOS

@@ -75,6 +75,7 @@ class Layout:
         self.blocks = blocks
         self.backward = backward
         self.places: dict[int, Place] = {}
+        self.arrows: dict[str, Link] = {}  # by an arrow's id, the link that it draws
         self.panels: dict[Stack, list[tuple[float, float]]] = {"encoder": [], "decoder": []}
         self.lanes: list[tuple[Stack, float, float]] = []
         both = len(blocks.stacks()) == 2
@@ -304,11 +305,12 @@ class Layout:
         """An arrow along a link; backward the other way, as wide as its norm is great."""
         source, target = self.places[link.source].name, self.places[link.target].name
         if not self.backward:
-            self.canvas.arrow(source, target, path, colour, thickness, radius, about)
+            self.arrows[self.canvas.arrow(source, target, path, colour, thickness, radius, about)] = link
             return
         decades = max(math.log10(self.greatest / self.least), 1.0)
         share = math.log10(self.greatest / link.norm) / decades if link.norm > 0 else 1.0
-        self.canvas.arrow(target, source, path[::-1], colour, 4.0 - 3.2 * min(share, 1.0), radius, about)
+        width = 4.0 - 3.2 * min(share, 1.0)
+        self.arrows[self.canvas.arrow(target, source, path[::-1], colour, width, radius, about)] = link
 
     def _told(self, link: Link) -> str:
         """What stands beside an arrow."""

@@ -1,41 +1,11 @@
 """How a sentence was written, token by token, as a table of the probabilities that each token was chosen from."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-
-import numpy as np
-from numpy.typing import NDArray
+from collections.abc import Sequence
 
 from demos.terminal.tables import bar, percent, print_table, terminal_width
-from transformer.vocabulary import EOS, Vocabulary
+from transformer.decoding.choices import TOP, Choice
 
-TOP = 4
 NARROWEST_BAR, WIDEST_BAR = 3, 10
-END = "(end)"
-
-
-@dataclass(frozen=True)
-class Choice:
-    """One step: the token that was written, the most probable ones, and what is left for all others together."""
-
-    written: str
-    likeliest: tuple[tuple[str, float], ...]
-    other: float
-
-
-def choices(steps: Iterable[tuple[int, NDArray[np.float64]]], vocabulary: Vocabulary) -> list[Choice]:
-    """What `next_token_probabilities` yields, (chosen id, (V,) probabilities) a step, in words."""
-
-    def word(number: int) -> str:
-        return END if number == EOS else vocabulary.tokens[number]
-
-    told = []
-    for chosen, probabilities in steps:
-        order = np.argsort(-probabilities, kind="stable")[:TOP]
-        likeliest = tuple((word(int(number)), float(probabilities[number])) for number in order)
-        other = max(0.0, 1.0 - sum(share for _, share in likeliest))
-        told.append(Choice(word(chosen), likeliest, other))
-    return told
 
 
 def print_choices(steps: Sequence[Choice]) -> None:

@@ -87,8 +87,8 @@ class Canvas:
         thickness: float = 1.3,
         radius: float = 10.0,
         about: str = "",
-    ) -> None:
-        """A line from `tail` to `head` along `points`, its corners rounded, a head at its end."""
+    ) -> str:
+        """A line from `tail` to `head` along `points`, its corners rounded, a head at its end; its id."""
         length = hypot(points[-1][0] - points[-2][0], points[-1][1] - points[-2][1])
         share = min(_HEAD / length, 1.0)
         neck = (
@@ -96,7 +96,7 @@ class Canvas:
             points[-1][1] + (points[-2][1] - points[-1][1]) * share,
         )
         spline = rounded([*points[:-1], neck], radius)
-        self._edge(tail, head, f"e,{_at(points[-1])} {_spline(spline)}", colour, thickness, about)
+        return self._edge(tail, head, f"e,{_at(points[-1])} {_spline(spline)}", colour, thickness, about)
 
     def pointer(self, points: Sequence[Point], colour: str = ARROW, thickness: float = 1.3) -> None:
         """An arrow that leads to or from no box."""
@@ -155,7 +155,7 @@ class Canvas:
 
     def _edge(
         self, tail: str, head_name: str, pos: str, colour: str, thickness: float, about: str, head: bool = True
-    ) -> None:
+    ) -> str:
         name = f"e{len(self._edges)}"
         if about:
             self.texts[name] = about
@@ -163,6 +163,7 @@ class Canvas:
         self._edges.append(
             f'  {tail} -> {head_name} [id="{name}", pos="{pos}", color="{colour}", penwidth={thickness:g}{plain}];'
         )
+        return name
 
 
 def rounded(points: Sequence[Point], radius: float) -> list[Point]:

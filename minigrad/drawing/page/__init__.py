@@ -8,9 +8,12 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from importlib.resources import files
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from minigrad.drawing.palette import ARROW, CLUSTERS, KINDS, PAPER, QUIET_TEXT, TEXT, dark
+
+if TYPE_CHECKING:
+    import jinja2
 
 COLOURS = {
     "paper": PAPER, "text": TEXT, "quiet": QUIET_TEXT, "line": CLUSTERS[0].line, "panel": CLUSTERS[0].fill,
@@ -39,25 +42,40 @@ def html(pictures: Mapping[str, Picture], title: str) -> str:
 
     Raises ValueError for a name that a picture leads to and that is not there.
     """
-    import jinja2
-
     for name, picture in pictures.items():
         for target in (*picture.opens.values(), *picture.closes.values()):
             if target not in pictures:
                 raise ValueError(f"picture {name!r} leads to {target!r}, which is not there")
     folder = files(__name__)
-    environment = jinja2.Environment(
-        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
-    page = environment.from_string((folder / "page.html.jinja").read_text("utf-8"))
+    body, style, script = ((folder / f"viewer.{end}").read_text("utf-8") for end in ("html.jinja", "css", "js"))
+    body = environment().from_string(body).render(title=title)
+    return shell(title, body, style, script, {name: asdict(picture) for name, picture in pictures.items()}, COLOURS)
+
+
+def shell(title: str, body: str, style: str, script: str, data: Any, colours: Mapping[str, str]) -> str:
+    """A whole page in one file, which asks the network for nothing: its own policy forbids it.
+
+    body, style, script: HTML, CSS, JavaScript. data: what the script finds as JSON in the element `data`.
+    colours: by their names as CSS variables; `dark` turns each for dark mode.
+    """
+    folder = files(__name__)
+    page = environment().from_string((folder / "shell.html.jinja").read_text("utf-8"))
     return page.render(
         title=title,
-        colours=COLOURS,
-        night={name: dark(colour) for name, colour in COLOURS.items()},
-        style=(folder / "viewer.css").read_text("utf-8"),
-        script=(folder / "viewer.js").read_text("utf-8"),
-        data=script_safe({name: asdict(picture) for name, picture in pictures.items()}),
+        colours=colours,
+        night={name: dark(colour) for name, colour in colours.items()},
+        style=(folder / "shell.css").read_text("utf-8") + style,
+        body=body,
+        script=script,
+        data=script_safe(data),
     )
+
+
+def environment() -> "jinja2.Environment":
+    """How the templates of pages are read: every text in them is escaped, and a name that is missing is an error."""
+    import jinja2
+
+    return jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True)
 
 
 def script_safe(value: Any) -> str:

@@ -2,7 +2,7 @@
 // Shows one picture at a time. A name is a picture's: "" the first, "." the overview, else a module's path. The address
 // (#name) is the state, so that the browser's own Back and Forward work, and a picture can be linked to.
 
-const pictures = JSON.parse(document.getElementById("pictures").textContent);
+const pictures = JSON.parse(document.getElementById("data").textContent);
 const stage = document.getElementById("stage");
 const details = document.getElementById("details");
 const outline = document.querySelector("#outline div");
