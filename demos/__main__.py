@@ -24,6 +24,7 @@ ORDER = (
     "train",
     "translate",
     "evaluate",
+    "study",
     "graph",
     "gallery",
     "micrograd",

@@ -4,17 +4,16 @@ import argparse
 import sys
 import time
 from collections.abc import Iterable, Iterator
-from contextlib import nullcontext, redirect_stdout, suppress
-from itertools import chain
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from demos.options import positive_real, whole_number
 from demos.problems import UserError, told_plainly
+from demos.trained import shortfall, split, train_first, warn, worth_a_training
 
 if TYPE_CHECKING:
     from transformer import Transformer
-    from transformer.tasks import Task
     from transformer.training.run import Run
 
 SUMMARY = "translate sentences with a trained run, and show the probability of every token"
@@ -58,8 +57,8 @@ def run(options: argparse.Namespace) -> int:
         path = found
     else:
         if not asked:
-            sentences = worth_a_training(sentences)
-        path, status = train_first(options)
+            sentences = worth_a_training(sentences, NONE_GIVEN)
+        path, status = train_first(options.out, options.seed, options.max_seconds, quiet=options.brief)
         if status:
             return status
     with told_plainly(ValueError, MinigradError, MemoryError):
@@ -83,56 +82,6 @@ def run(options: argparse.Namespace) -> int:
     if not good and not bad and not asked:
         raise UserError(NONE_GIVEN)
     return 2 if bad and not asked else 0
-
-
-def worth_a_training(sentences: Iterable[str]) -> Iterator[str]:
-    """The same sentences, read as far as the first that can be translated. Raises UserError if there is none."""
-    from transformer.tasks import get_task
-
-    seen, complaint, coming = list[str](), UserError(NONE_GIVEN), iter(sentences)
-    for sentence in coming:
-        seen.append(sentence)
-        try:
-            split(get_task(TASK), sentence)
-        except UserError as error:
-            complaint = error
-        else:
-            return chain(seen, coming)
-    raise complaint
-
-
-def train_first(options: argparse.Namespace) -> tuple[Path, int]:
-    """The folder of a run that is trained now, and the exit status if that failed."""
-    from demos.train import learn, new_run, resume_command
-    from transformer.training.run import runs_of
-
-    stopped = runs_of(TASK)[:1] if options.out is None else []
-    with (
-        redirect_stdout(sys.stderr) if options.brief else nullcontext(),  # where only translations may be
-        new_run(TASK, options.out, {"seed": options.seed}) as made,
-    ):
-        print(f"There is no trained run to translate with yet: training one first, into {made.path} (a minute or two).")
-        for path in stopped:
-            print(f"{path} was stopped before it could be used. To go on with it instead: {resume_command(path)}")
-        return made.path, learn(made, options.max_seconds)
-
-
-def shortfall(opened: "Run") -> str | None:
-    """What to know of a run that has not come to its end, or has missed its goal; None if there is nothing."""
-    from demos.train import resume_command
-    from minigrad.errors import MinigradError
-    from transformer.training.run import read_report
-
-    report, goal = read_report(opened.path), opened.task.goal
-    if report is not None:
-        missed = f"{opened.path} is right on {report['exact_match']:.1%} of unseen pairs only; the goal is {goal:.1%}"
-        return missed if report["exact_match"] < goal else None
-    stands = ""
-    with suppress(ValueError, MinigradError):
-        if saved := opened.load_last():
-            step, exact = f"step {saved.state.step:,} of {opened.config.training.steps:,}", saved.state.best_exact_match
-            stands = f" ({step}, exact match {exact:.1%})"
-    return f"{opened.path} is not trained to its end{stands}. To go on: {resume_command(opened.path)}"
 
 
 def given(sentences: list[str]) -> Iterable[str]:
@@ -182,20 +131,3 @@ def translate(opened: "Run", model: "Transformer", sentence: str, brief: bool) -
     print(f"{task.render_source(tokens)}\n{written}\n")
     print_choices(choices(steps, opened.target_vocabulary))
     print()
-
-
-def split(task: "Task", sentence: str) -> list[str]:
-    """The tokens of a sentence. Raises UserError for an empty sentence and one too long."""
-    tokens = task.tokenize_source(sentence)
-    if not tokens:
-        raise UserError("an empty sentence can't be translated" if not sentence.strip() else f"no word in {sentence!r}")
-    longest = task.max_source_length
-    if len(tokens) > longest:
-        raise UserError(f"too long: {len(tokens)} words and signs, and the longest this model has learnt is {longest}")
-    return tokens
-
-
-def warn(message: str) -> None:
-    """A line on standard error, after what was printed before it."""
-    sys.stdout.flush()
-    print(f"warning: {message}", file=sys.stderr)

@@ -6,7 +6,7 @@ to stack is thick. Equal consecutive layers are one panel, with their number bes
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from minigrad.drawing import Canvas, Pair, shape_text
@@ -67,13 +67,15 @@ class Place:
 class Layout:
     """The figure as it is being drawn: boxes from the bottom up, one column after the other, then the arrows.
 
-    backward: arrows go the gradients' way, the wider the greater their norms, which stand where shapes do.
+    backward: arrows go the gradients' way, the wider the greater their norms. told: what stands beside an arrow, by
+    default a shape, backward the norm.
     """
 
-    def __init__(self, blocks: Blocks, backward: bool = False) -> None:
+    def __init__(self, blocks: Blocks, backward: bool = False, told: Callable[[Link], str] | None = None) -> None:
         self.canvas = Canvas()
         self.blocks = blocks
         self.backward = backward
+        self.told = told or (norm_told if backward else shape_told)
         self.places: dict[int, Place] = {}
         self.arrows: dict[str, Link] = {}  # by an arrow's id, the link that it draws
         self.panels: dict[Stack, list[tuple[float, float]]] = {"encoder": [], "decoder": []}
@@ -250,9 +252,7 @@ class Layout:
         if None in layers:
             low = source.top if self.blocks.blocks[link.source].layer is None else source.top + ABOVE
             side = self._side(self.blocks.blocks[link.source].stack)
-            self.canvas.words(
-                (x - side * 8, low + 13), self._told(link), 9, QUIET_TEXT, "left" if side < 0 else "right"
-            )
+            self.canvas.words((x - side * 8, low + 13), self.told(link), 9, QUIET_TEXT, "left" if side < 0 else "right")
 
     def _skip(self, link: Link) -> None:
         """A residual: from the main line above the source, out to the side, up, and into the target's side."""
@@ -291,7 +291,7 @@ class Layout:
             words = (source.x + WIDTH / 2, over)
         self._arrow(link, path, MEMORY, 2.4, 14, f"memory {self._about(link)}")
         self.canvas.words((words[0], words[1] + 10), ", ".join(link.roles), 10.5, MEMORY, bold=True)
-        self.canvas.words((words[0], words[1] - 9), self._told(link), 9, MEMORY, ground=PAPER)
+        self.canvas.words((words[0], words[1] - 9), self.told(link), 9, MEMORY, ground=PAPER)
 
     def _arrow(
         self,
@@ -311,10 +311,6 @@ class Layout:
         share = math.log10(self.greatest / link.norm) / decades if link.norm > 0 else 1.0
         width = 4.0 - 3.2 * min(share, 1.0)
         self.arrows[self.canvas.arrow(target, source, path[::-1], colour, width, radius, about)] = link
-
-    def _told(self, link: Link) -> str:
-        """What stands beside an arrow."""
-        return f"norm {link.norm:.3g}" if self.backward else shape_text(link.shape)
 
     def _about(self, link: Link) -> str:
         one, two = (self.blocks.blocks[number].path for number in (link.source, link.target))
@@ -342,3 +338,13 @@ class Layout:
         if block.kind == "embedding":
             return ("Output" if block.stack == "decoder" and len(self.blocks.stacks()) == 2 else "Input", "Embedding")
         return TITLES.get(block.kind, (block.name,))
+
+
+def shape_told(link: Link) -> str:
+    """The shape of what flows, as it stands beside an arrow."""
+    return shape_text(link.shape)
+
+
+def norm_told(link: Link) -> str:
+    """The norm of what flows back."""
+    return f"norm {link.norm:.3g}"

@@ -189,7 +189,7 @@ def test_any_tasks_run_can_write(command, copy_run):
 def test_without_a_run_one_is_trained_first_and_said_so(command, workplace):
     status, out, _ = command("translate", "i love you .", "--max-seconds", "0.001")
     assert status == 0
-    assert out.startswith("There is no trained run to translate with yet: training one first, into runs/translate ")
+    assert out.startswith("There is no trained run yet: training one first, into runs/translate ")
     assert "training translate: steps 1 to" in out
     assert (workplace / "runs/translate/report.json").exists()
 
@@ -205,7 +205,7 @@ def test_brief_output_is_translations_alone_even_if_one_has_to_be_trained_first(
     typed("?!\ni love you .\nhe loves me .\n")
     status, out, err = command("translate", "--brief", "--max-seconds", "5", "--seed", "3", "--out", "new")
     assert (status, len(out.splitlines())) == (2, 2)
-    assert "There is no trained run to translate with yet" in err
+    assert "There is no trained run yet" in err
     assert "training translate: steps 1 to" in err
     assert "exact match" in err
 

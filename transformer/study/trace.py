@@ -4,7 +4,7 @@ Shapes: B batch, T_s / T_t source and target lengths, V target vocabulary.
 """
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -13,9 +13,13 @@ import minigrad as mg
 from transformer.activations import Seen
 from transformer.masks import Ids
 from transformer.model import Transformer
+from transformer.one_stack import DecoderOnly, EncoderOnly
 from transformer.vocabulary import PAD, as_ids
 
 Array = npt.NDArray[np.float64]
+COPIES = 128
+"""Of a sentence that go through a model at once."""
+Model = TypeVar("Model", Transformer, EncoderOnly, DecoderOnly)
 
 
 @dataclass(frozen=True)
@@ -52,10 +56,10 @@ def traced(model: Transformer, source: Any, target_in: Any, target: Any, label_s
     return Trace(model, source, target_in, target, label_smoothing, seen, loss, parameters)
 
 
-def in_float64(model: Transformer) -> Transformer:
+def in_float64(model: Model) -> Model:
     """A copy of the model whose parameters, and so all that it computes, are float64."""
     with mg.default_dtype("float64"):
-        copy = Transformer(model.config)
+        copy = type(model)(model.config)
     copy.load_state_dict(model.state_dict())
     return copy
 
@@ -70,7 +74,11 @@ def losses(trace: Trace, name: str, values: Array) -> Array:
     count = len(values)
     source, target_in, target = (np.repeat(ids, count, axis=0) for ids in (trace.source, trace.target_in, trace.target))
     with mg.no_grad(), trace.model.patch({name: values}):
-        logits = trace.model(source, target_in)
+        if name.startswith(("source", "encoder")):
+            logits = trace.model(source, target_in)
+        else:  # what the encoder makes is as it was
+            memory = np.repeat(trace.seen["encoder.out"].data, count, axis=0)
+            logits = trace.model.decode(target_in, mg.Tensor(memory), source)
         each = mg.cross_entropy(
             logits, target, ignore_index=PAD, label_smoothing=trace.label_smoothing, reduction="none"
         )
@@ -78,25 +86,28 @@ def losses(trace: Trace, name: str, values: Array) -> Array:
     return found
 
 
-def differences(trace: Trace, name: str, step: float = 1e-5, batch: int = 512) -> Array:
+def nudged(trace: Trace, name: str, by: float, places: Ids | None = None) -> Array:
+    """The loss after one element of an activation, and nothing else, was changed by `by`, for each of many elements.
+
+    places: which, as positions in the flat activation; by default all, and the answer has the activation's shape.
+    """
+    activation = trace.seen[name].data
+    which = np.arange(activation.size) if places is None else places
+    found = np.empty(len(which))
+    for start in range(0, len(which), COPIES):
+        some = which[start : start + COPIES]
+        values = np.tile(activation.reshape(-1), (len(some), 1))
+        values[np.arange(len(some)), some] += by
+        found[start : start + COPIES] = losses(trace, name, values.reshape(len(some), *activation.shape[1:]))
+    return found.reshape(activation.shape) if places is None else found
+
+
+def differences(trace: Trace, name: str, places: Ids | None = None, step: float = 1e-5) -> Array:
     """The gradient of the loss with respect to one activation by central differences, every element on its own.
 
     (f(a + h) - f(a - h)) / 2h for each element a, h = `step` times the activation's greatest magnitude (at least 1e-3).
-    `batch` copies of the sentence go through the model at once.
+    places: as of `nudged`.
     """
-    activation = trace.seen[name].data
-    height = step * max(float(np.abs(activation).max(initial=0)), 1e-3)
-    found = np.empty(activation.size)
-    for start in range(0, activation.size, batch):
-        places = slice(start, start + batch)
-        up, down = (losses(trace, name, _shifted(activation, places, by)) for by in (height, -height))
-        found[places] = (up - down) / (2 * height)
-    return found.reshape(activation.shape)
-
-
-def _shifted(activation: Array, places: slice, by: float) -> Array:
-    """Copies of an activation (1, ...), one for each of the flat `places`, changed at its place alone: (N, ...)."""
-    which = np.arange(activation.size)[places]
-    values = np.tile(activation.reshape(-1), (len(which), 1))
-    values[np.arange(len(which)), which] += by
-    return values.reshape(len(which), *activation.shape[1:])
+    height = step * max(float(np.abs(trace.seen[name].data).max(initial=0)), 1e-3)
+    found: Array = (nudged(trace, name, height, places) - nudged(trace, name, -height, places)) / (2 * height)
+    return found

@@ -1,0 +1,103 @@
+"""The boxes of figure 1 as a page tells of them: which tensors each shows, what came together in its cotangent."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from transformer.blocks import Kind
+from transformer.study.ledger import Ledger
+from transformer.study.page.figure_map import TOP, FigureMap, output_of
+from transformer.study.trace import Array, Trace
+
+ATTENTION = ("q", "k", "v", "scores", "pattern", "z", "out")
+TENSORS: Mapping[Kind, Sequence[str]] = {
+    "embedding": ("out",),
+    "position": ("out",),
+    "attention": ATTENTION,
+    "masked": ATTENTION,
+    "add_norm": ("sum", "out"),
+    "feed_forward": ("inner", "hidden", "out"),
+}
+"""What a box of each kind shows, in the paper's order; the two boxes on top show the logits."""
+NUDGED = ("q", "k", "v", "scores", "pattern", "z")
+"""Those whose cells can be nudged on the page."""
+
+
+def tensors(kind: Kind, path: str) -> dict[str, str]:
+    """The activations that a box shows: by their last name, the whole."""
+    if path in ("output", TOP):
+        return {"logits": "logits"}
+    return {name: f"{path}.{name}" for name in TENSORS[kind]}
+
+
+def boxes(
+    trace: Trace, figure: FigureMap, ledgers: Mapping[str, Ledger], witnesses: Mapping[str, Mapping[str, Any]]
+) -> dict[str, dict[str, Any]]:
+    """Every box by its path.
+
+    figure: the forward map. ledgers: of every box's output, by its name. witnesses: of every gradient, by its name.
+    """
+    sources = _sources(figure)
+    return {
+        path: {
+            "kind": kind,
+            "stack": path.partition(".")[0] if ".layers." in path else "",
+            "layer": int(path.split(".")[2]) if ".layers." in path else None,
+            "tensors": tensors(kind, path),
+            "inputs": sources.get(path, []),
+            "ledger": ledger_of(ledgers[output_of("output" if path == TOP else path)]),
+            "witnesses": [witnesses[name] for name in (*tensors(kind, path).values(), *_weights(trace, path))],
+            **(exact(trace, path) if kind in ("attention", "masked") else {}),
+        }
+        for path, kind in figure.kinds.items()
+    }
+
+
+def ledger_of(ledger: Ledger) -> dict[str, Any]:
+    """What was summed into one cotangent: names and norms, and how far the sum is from what the tape says."""
+    parts = [contribution.value for contribution in ledger.contributions]
+    total = sum(parts[1:], parts[0]) if parts else np.zeros_like(ledger.total)
+    return {
+        "entries": [
+            {"name": c.words, "path": c.path, "norm": float(np.linalg.norm(c.value))} for c in ledger.contributions
+        ],
+        "norm": float(np.linalg.norm(ledger.total)),
+        "difference": float(np.abs(total - ledger.total).max(initial=0)),
+    }
+
+
+def exact(trace: Trace, path: str) -> dict[str, Any]:
+    """What holds exactly in an attention: rows of dS sum to 0 (the largest sum), masked cells have gradient 0."""
+    gradient = trace.seen[f"{path}.scores"].grad
+    assert gradient is not None
+    masked = hidden(trace, path)
+    at_masked = gradient.data[..., masked]
+    return {
+        "row_sum": float(np.abs(gradient.data.sum(axis=-1)).max(initial=0)),
+        "masked": int(at_masked.size),
+        "masked_zero": not at_masked.any(),
+        "hidden": masked.astype(int).tolist() if masked.any() else None,
+    }
+
+
+def hidden(trace: Trace, path: str) -> Array:
+    """Which cells of an attention's scores are masked for every sentence: what is yet to come; (T_q, T_k) booleans."""
+    shape = trace.seen[f"{path}.pattern"].shape[-2:]
+    later: Array = np.triu(np.ones(shape, bool), k=1)
+    return later if path.startswith("decoder") and path.endswith("self_attention") else np.zeros(shape, bool)
+
+
+def _sources(figure: FigureMap) -> dict[str, list[str]]:
+    """By a box, where its inputs come from."""
+    found: dict[str, list[str]] = {}
+    for flows in figure.arrows.values():
+        for flow in flows.values():
+            sources = found.setdefault(flow.target, [])
+            if flow.source not in sources:
+                sources.append(flow.source)
+    return found
+
+
+def _weights(trace: Trace, path: str) -> list[str]:
+    return [name for name in trace.parameters if name.startswith(f"{path}.")]
