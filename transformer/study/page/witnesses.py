@@ -5,8 +5,9 @@ from typing import Any
 import numpy as np
 
 import minigrad as mg
+from transformer.model import Transformer
 from transformer.study.hand import Hand
-from transformer.study.trace import Array, Trace, differences
+from transformer.study.trace import Array, Trace, differences, in_float64
 from transformer.vocabulary import PAD
 
 ENTRIES = 256
@@ -59,24 +60,23 @@ def directional(trace: Trace, name: str, step: float = 1e-5) -> float:
 
     Where dw is 0 but for rounding, not relative to it.
     """
-    parameter = dict(trace.model.named_parameters())[name]
+    model = in_float64(trace.model)  # a copy: what is on the tape must not change
+    parameter = dict(model.named_parameters())[name]
     before = parameter.data
     direction = np.random.default_rng(0).standard_normal(before.shape)
     direction /= np.linalg.norm(direction)
     height = step * max(float(np.linalg.norm(before)), 1.0)
     found = []
-    try:
-        for by in (height, -height):
-            parameter.data = before + by * direction
-            with mg.no_grad():
-                logits = trace.model(trace.source, trace.target_in)
-                found.append(float(_loss(trace, logits).data))
-    finally:
-        parameter.data = before
+    for by in (height, -height):
+        parameter.data = before + by * direction
+        found.append(_loss(trace, model))
     foretold = float(np.sum(trace.parameters[name] * direction))
     norm = float(np.linalg.norm(trace.parameters[name]))
     return abs((found[0] - found[1]) / (2 * height) - foretold) / (norm if norm > ZERO else 1.0)
 
 
-def _loss(trace: Trace, logits: mg.Tensor) -> mg.Tensor:
-    return mg.cross_entropy(logits, trace.target, ignore_index=PAD, label_smoothing=trace.label_smoothing)
+def _loss(trace: Trace, model: Transformer) -> float:
+    with mg.no_grad():
+        logits = model(trace.source, trace.target_in)
+        loss = mg.cross_entropy(logits, trace.target, ignore_index=PAD, label_smoothing=trace.label_smoothing)
+    return float(loss.data)

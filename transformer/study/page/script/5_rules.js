@@ -11,7 +11,7 @@ function tell(name, row, column, rowWords, columnWords) {
   told.append(element("p", {}, word("gradient-cell", { name: symbol.length > 1 ? `d ${symbol}` : `d${symbol}`, ...place, value: number(gradient, 4) })));
   const rule = RULES[role]?.(name.slice(0, -role.length - 1), row, column);
   if (rule) told.append(element("p", { class: "quiet" }, word("rule")), element("p", { class: "formula" }, rule));
-  for (const by of Object.keys(lesson().arrays[name].nudged || {})) {
+  for (const by of Object.keys(lesson().arrays[name].nudged).sort((one, other) => one - other)) {
     const moved = at(matrix(name, by), row, column);
     const numbers = { by: `+${by}`, foretold: number(gradient * Number(by), 4), measured: number(moved, 4) };
     told.append(element("p", { class: "nudge" }, word("nudge", { name: symbol, ...numbers })));
