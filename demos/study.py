@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from demos.keeping import keep, refuse_foreign
 from demos.options import positive_real, whole_number
 from demos.problems import told_plainly
-from demos.trained import TASK, shortfall, split, train_first, warn
+from demos.trained import TASK, shortfall, split, train_first, unquoted, warn
 
 if TYPE_CHECKING:
     from transformer import Transformer
@@ -46,9 +46,10 @@ def run(options: argparse.Namespace) -> int:
     with told_plainly(OSError):
         options.out.parent.mkdir(parents=True, exist_ok=True)
         refuse_foreign([options.out], "study", "--out")
+    sentences = unquoted(options.sentences)
     path = options.run or newest_run(TASK)
     if path is None:
-        for sentence in options.sentences:
+        for sentence in sentences:
             split(get_task(TASK), sentence)  # so that a wrong one is told before the training, not behind it
         path, status = train_first(None, options.seed, options.max_seconds)
         if status:
@@ -58,9 +59,8 @@ def run(options: argparse.Namespace) -> int:
         model = opened.load_model()
     if told := shortfall(opened):
         warn(told)
-    sentences = options.sentences or [opened.task.example]
     with told_plainly(ValueError, MinigradError, OSError):
-        page = write_page([subject(opened, model, sentence) for sentence in sentences])
+        page = write_page([subject(opened, model, sentence) for sentence in sentences or [opened.task.example]])
         keep(options.out, page.encode(), "study")
     print(f"saved: {options.out}, {len(page.encode()) / 1e6:.1f} MB, for your browser; it needs nothing else")
     return 0

@@ -72,6 +72,12 @@ def shortfall(opened: "Run") -> str | None:
     return f"{opened.path} is not trained to its end{stands}. To go on: {resume_command(opened.path)}"
 
 
+def unquoted(sentences: list[str]) -> list[str]:
+    """The sentences of a command line: several words, none with a space in it, are one that was given unquoted."""
+    alone = len(sentences) > 1 and not any(" " in sentence.strip() for sentence in sentences)
+    return [" ".join(sentences)] if alone else sentences
+
+
 def split(task: "Task", sentence: str) -> list[str]:
     """The tokens of a sentence. Raises UserError for an empty sentence and one too long."""
     tokens = task.tokenize_source(sentence)

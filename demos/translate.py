@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from demos.options import positive_real, whole_number
 from demos.problems import UserError, told_plainly
-from demos.trained import shortfall, split, train_first, warn, worth_a_training
+from demos.trained import shortfall, split, train_first, unquoted, warn, worth_a_training
 
 if TYPE_CHECKING:
     from transformer import Transformer
@@ -88,8 +88,7 @@ def given(sentences: list[str]) -> Iterable[str]:
     """The sentences of the command line, else the lines of standard input (blank ones are left out)."""
     if not sentences:
         return (line for line in (sys.stdin or ()) if line.strip())
-    alone = len(sentences) > 1 and not any(" " in sentence.strip() for sentence in sentences)
-    return [" ".join(sentences)] if alone else sentences
+    return unquoted(sentences)
 
 
 def ask(opened: "Run") -> Iterator[str]:

@@ -195,7 +195,7 @@ def test_a_picked_cell_tells_its_gradient_its_rule_and_what_nudging_did(open_pag
         told = page.locator("#told")
         expect(told).to_contain_text(f"= {shown(gradient)}")
         expect(told.locator(".formula")).to_contain_text(f"= {shown(gradient)}")
-        sizes = (0.01, 0.1, 1.0) if name in ("scores", "pattern") else (0.01,)
+        sizes = (0.01, 0.1, 1.0) if name == "scores" else (0.01,)
         lines = told.locator(".nudge").all_text_contents()
         assert len(lines) == len(sizes)
         for by, line in zip(sizes, lines, strict=True):

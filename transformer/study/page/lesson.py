@@ -19,7 +19,7 @@ START = "(start)"
 PARTS = 100
 """Of the work for a sentence: nearly all is finite differences."""
 NUDGES = (0.01, 0.1, 1.0)
-"""By how much a cell of scores and pattern is nudged, and the loss measured; others by the first alone."""
+"""By how much a cell of the scores is nudged, and the loss measured; others by the first alone."""
 
 
 def lesson(subject: Subject, told: Callable[[int], None]) -> dict[str, Any]:
@@ -83,7 +83,7 @@ def activation(trace: Trace, name: str) -> dict[str, Any]:
         told["gradient"] = encoded(found.grad.data[0], kind)["data"]
     if last == "hidden":
         del told["data"]
-    nudges = NUDGES if last in ("scores", "pattern") else NUDGES[:1] if last in NUDGED else ()
+    nudges = NUDGES if last == "scores" else NUDGES[:1] if last in NUDGED else ()
     loss = float(trace.loss.data)
     told["nudged"] = {f"{by:g}": encoded(nudged(trace, name, by)[0] - loss, kind)["data"] for by in nudges}
     return told
