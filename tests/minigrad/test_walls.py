@@ -32,6 +32,7 @@ PUBLIC = {
     "minigrad.atomic",
     "minigrad.checkpoint",
     "minigrad.drawing",
+    "minigrad.drawing.page",
     "minigrad.drawing.palette",
     "minigrad.errors",
     "minigrad.formulas",
