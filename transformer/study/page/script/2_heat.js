@@ -12,7 +12,9 @@ function heat({ title, note = "", matrix: m, rowWords, columnWords = null, hidde
   const width = numbered ? 46 : m.columns <= 24 ? 16 : m.columns <= 70 ? 7 : Math.max(2, 520 / m.columns);
   const height = numbered ? 27 : 17;
   const left = Math.max(...rowWords.map(wide), 8) + 8;
-  const top = columnWords ? 18 : 3;
+  const longest = Math.max(0, ...(columnWords || []).map(wide));
+  const turned = longest > width - 2; // then words stand upwards
+  const top = !columnWords ? 3 : turned ? longest + 8 : 18;
   let greatest = 0;
   m.values.forEach((value, place) => {
     if (!hidden || !hidden[Math.floor(place / m.columns)][place % m.columns]) greatest = Math.max(greatest, Math.abs(value));
@@ -24,7 +26,9 @@ function heat({ title, note = "", matrix: m, rowWords, columnWords = null, hidde
     parts.push(`<text x="${left - 6}" y="${top + (row + 0.5) * height + 4}" text-anchor="end">${escaped(text)}</text>`);
   });
   (columnWords || []).forEach((text, column) => {
-    parts.push(`<text x="${left + (column + 0.5) * width}" y="12" text-anchor="middle">${escaped(text)}</text>`);
+    const x = left + (column + 0.5) * width;
+    const place = turned ? `transform="translate(${x + 4} ${top - 4}) rotate(-90)"` : `x="${x}" y="12" text-anchor="middle"`;
+    parts.push(`<text ${place}>${escaped(text)}</text>`);
   });
   for (let row = 0; row < m.rows; row++) {
     for (let column = 0; column < m.columns; column++) {
