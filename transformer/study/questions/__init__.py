@@ -4,11 +4,13 @@ from collections.abc import Callable
 
 from transformer.study.questions.answer import Answer, Subject
 from transformer.study.questions.attention import gradients_of_attention, large_logits, spread_of_scores
+from transformer.study.questions.broadcasting import broadcast_shapes
 from transformer.study.questions.decoding import key_value_cache, parallel_training
 from transformer.study.questions.first_loss import first_loss
 from transformer.study.questions.free_running import teacher_forcing
 from transformer.study.questions.gradient_checks import key_bias, step_of_a_check
 from transformer.study.questions.heads_split import reshape_then_transpose
+from transformer.study.questions.masks import fully_masked_row, ways_to_mask
 from transformer.study.questions.norm_order import pre_norm_or_post_norm
 from transformer.study.questions.norms import layer_norm_terms
 from transformer.study.questions.padded import padding
@@ -17,6 +19,7 @@ from transformer.study.questions.shifted import shifted_right
 from transformer.study.questions.smoothing import label_smoothing
 from transformer.study.questions.softmax import minus_one, softmax_jacobian, two_jacobians
 from transformer.study.questions.tables import repeated_ids
+from transformer.study.questions.the_walk import topological_order, zeroing
 from transformer.study.questions.tied_weights import weight_tying
 from transformer.study.questions.which_head import which_head
 
@@ -29,6 +32,11 @@ QUESTIONS: tuple[Callable[[Subject], Answer], ...] = (
     minus_one,
     layer_norm_terms,
     repeated_ids,
+    broadcast_shapes,
+    topological_order,
+    zeroing,
+    fully_masked_row,
+    ways_to_mask,
     reshape_then_transpose,
     shifted_right,
     parallel_training,
