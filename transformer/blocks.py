@@ -8,8 +8,12 @@ the decoder are found, and a pre-norm model gives other blocks and links than th
 import math
 from dataclasses import dataclass, field, replace
 from itertools import groupby
-from typing import Literal
+from typing import Any, Literal
 
+import numpy as np
+import numpy.typing as npt
+
+import minigrad as mg
 from minigrad.drawing import Graph, Pieces, Vertex
 
 Kind = Literal[
@@ -45,8 +49,7 @@ class Block:
 class Link:
     """From the block numbered `source` to `target`; roles: "QKV" or part of it, where an attention takes it.
 
-    norm: of what the target adds to the source's gradient, all its contributions together (the root of the sum of their
-    squares), where gradients were computed.
+    norm: of all that the target adds to the source's gradient, added up, where a loss was given.
     """
 
     source: int
@@ -82,9 +85,10 @@ class Blocks:
         return [block for block in self.blocks.values() if block.stack == stack]
 
 
-def find_blocks(graph: Graph) -> Blocks:
+def find_blocks(graph: Graph, loss: mg.Tensor | None = None) -> Blocks:
     """The blocks of the graph of softmax(logits), or of a loss, every layer on its own.
 
+    loss: the scalar whose graph it is, where links should know the norms of what flows back along them.
     What stands below and above the stacks is the encoder's only where there is no decoder.
     """
     owner = _pieces(graph)
@@ -103,9 +107,29 @@ def find_blocks(graph: Graph) -> Blocks:
             known = found.setdefault((source, number), Link(source, number, "", operand.shape))
             role = _role(vertex.path, blocks[number])
             roles = known.roles if role in known.roles else "".join(sorted(known.roles + role, key="QKV".index))
-            added = 0.0 if operand.contribution is None else operand.contribution.norm
-            found[source, number] = replace(known, roles=roles, norm=math.hypot(known.norm, added))
-    return Blocks(blocks, list(found.values()))
+            found[source, number] = replace(known, roles=roles)
+    norms = {} if loss is None else _norms(graph, owner, loss)
+    return Blocks(blocks, [replace(link, norm=norms.get(pair, 0.0)) for pair, link in found.items()])
+
+
+def _norms(graph: Graph, owner: dict[int, int], loss: mg.Tensor) -> dict[tuple[int, int], float]:
+    """For two blocks the norm of what the second adds to the gradient of the first: Q's, K's and V's parts added up."""
+    block_of = {graph.vertices[index].number: number for index, number in owner.items()}
+    parts: dict[tuple[int, int], dict[mg.Node, npt.NDArray[Any]]] = {}
+    for step in mg.walk(loss):
+        target = block_of.get(step.node.number)
+        for operand, part in zip(step.node.inputs, step.contributions, strict=False):
+            source = block_of.get(operand.number) if isinstance(operand, mg.Node) else None
+            if part is None or target is None or source in (None, target):
+                continue
+            assert isinstance(operand, mg.Node)
+            assert source is not None
+            sums = parts.setdefault((source, target), {})
+            sums[operand] = sums[operand] + part if operand in sums else part
+    return {
+        pair: math.hypot(*(float(np.linalg.norm(np.asarray(total, np.float64).ravel())) for total in sums.values()))
+        for pair, sums in parts.items()
+    }
 
 
 def fold(whole: Blocks) -> Blocks:

@@ -51,7 +51,7 @@ def figure1(model: Model, *inputs: Any, direction: Direction = "forward", target
     if not last.requires_grad:
         raise mg.DrawingError("this model records no operations: none of its parameters requires a gradient")
     graph = collect(last, gradients=direction == "backward")
-    blocks = fold(find_blocks(graph))
+    blocks = fold(find_blocks(graph, last if direction == "backward" else None))
     operations = sum(1 for vertex in graph.vertices if vertex.operation)
     config = model.config
     numbers = (

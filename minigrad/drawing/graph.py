@@ -72,6 +72,7 @@ class Vertex:
     released: a backward pass let go of the value.
     gradient: a small cotangent's array, a big one's norm, None where there is none.
     source: the line of the user's code that made it, where `detect_anomaly` remembered it.
+    number: its node's, by which a walk can be told of it; -1 where there is no node.
     """
 
     operation: str
@@ -89,6 +90,7 @@ class Vertex:
     saved_bytes: int = 0
     tracked: bool = True
     source: str = ""
+    number: int = -1
     short: Summary | None = None
 
     def summary(self) -> Summary | None:
@@ -173,6 +175,7 @@ def _vertex(node: Node, index: dict[Node, int]) -> Vertex:
         return Vertex(
             "", "", node.name, "", node.shape, str(node.dtype),
             value=_small(node.data), big=_big(node.data), gradient=gradient,
+            number=node.number,
         )  # fmt: skip
     names = _operand_names(node)
     params = {name: value for name, value in node.params.items() if name not in node.primitive.derived}
@@ -191,6 +194,7 @@ def _vertex(node: Node, index: dict[Node, int]) -> Vertex:
         node.released,
         node.saved_bytes,
         source=_source(node),
+        number=node.number,
     )
 
 

@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 
 import minigrad as mg
+from minigrad.drawing import collect
 from minigrad.drawing.palette import TEXT, contrast
 from tests.minigrad.drawing.pictures import SVG, all_words, parsed
 from tests.transformer.models import small_batch, small_model
 from transformer import DecoderOnly, EncoderOnly, figure1, layout
-from transformer.blocks import fold
+from transformer.blocks import find_blocks, fold
 from transformer.presets import bert, gpt, llama
 
 Box = tuple[float, float, float, float]
@@ -216,3 +217,16 @@ def test_each_box_leads_to_the_graph_of_its_own_operations() -> None:
     titles = [entry["title"] for entry in picture.links().details.values()]
     assert "softmax" in titles
     assert figure1(small_model(layers=1)).html().count('"n0"') >= 1
+
+
+def test_what_flows_back_along_an_arrow_is_added_up_before_its_norm_is_taken() -> None:
+    source, target_in, target_out = small_batch()
+    model = small_model(layers=1)
+    with mg.unfused(), model.capture() as seen:
+        loss = mg.cross_entropy(model(source, target_in), target_out)
+    blocks = find_blocks(collect(loss), loss)
+    path = {number: block.path for number, block in blocks.blocks.items()}
+    into_memory = [link for link in blocks.links if path[link.source] == "encoder.layers.0.feed_forward_norm"]
+    assert [link.roles for link in into_memory] == ["KV"]  # the one use: keys and values together are its gradient
+    (gradient,) = mg.gradients(loss, [seen["encoder.out"]])
+    assert into_memory[0].norm == pytest.approx(np.linalg.norm(gradient.data), rel=1e-12)

@@ -48,8 +48,7 @@ def test_backward_an_arrow_carries_what_its_target_adds_to_its_sources_gradient(
         book = ledger(trace.loss, trace.seen[output_of(flow.source)])
         parts = [c.value for c in book.contributions if f"{c.path}.".startswith(f"{flow.target}.")]
         assert parts, flow
-        # as drawn: all of one box's contributions together, the root of the sum of their squares
-        assert flow.norm == pytest.approx(np.sqrt(sum(np.sum(part**2) for part in parts)), rel=1e-12)
+        assert flow.norm == pytest.approx(np.linalg.norm(sum(parts)), rel=1e-12)
 
 
 def test_forward_an_arrow_carries_its_sources_output_into_every_box_that_takes_it(trace):

@@ -47,7 +47,7 @@ class FigureMap:
 def figure_map(trace: Trace, direction: Direction) -> FigureMap:
     """The map of one direction."""
     last = mg.softmax(trace.seen["logits"], axis=-1) if direction == "forward" else trace.loss
-    whole = find_blocks(collect(last, gradients=direction == "backward"))
+    whole = find_blocks(collect(last), trace.loss if direction == "backward" else None)
     drawn = fold(whole)
     layout = Layout(drawn, direction == "backward", told=shape_told)
     layout.draw(what_goes_in(drawn, [trace.source.shape, trace.target_in.shape]))
