@@ -3,9 +3,10 @@
 import numpy as np
 
 from transformer.batching import make_batch
-from transformer.study.figures import Words
+from transformer.study.figures import Figure, Words
 from transformer.study.heads import heads, words_for
 from transformer.study.questions.answer import Answer, Subject
+from transformer.study.two_heads import two_heads
 
 PAIRS = 16
 """Held-out pairs that the heads are judged on."""
@@ -42,4 +43,7 @@ def which_head(subject: Subject) -> Answer:
         f"在所有头上与真实代价的相关系数是 {report.correlation:.2f}。去掉一个头不是一小步，所以不如真的去掉，"
         "看看结果。",
     )
-    return Answer(26, question, answer, (report.figure("ablated"), report.figure("foretold")))
+    figures: list[Figure] = [report.figure("ablated"), report.figure("foretold")]
+    if cost.shape[1] > 1:
+        figures.append(two_heads(subject.trace, subject.source_words, ("<bos>", *subject.target_words[:-1])))
+    return Answer(26, question, answer, tuple(figures))

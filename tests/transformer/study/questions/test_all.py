@@ -24,7 +24,7 @@ def test_each_has_both_languages_and_at_least_one_figure(answers):
         for english, chinese in (answer.question, answer.answer):
             assert not re.search(r"[\u4e00-\u9fff]{3}", english), answer.number  # a word of a sentence may be quoted
             assert re.search(r"[\u4e00-\u9fff]", chinese), answer.number
-        assert 1 <= len(answer.figures) <= 2
+        assert 1 <= len(answer.figures) <= 3
         for figure in answer.figures:
             for language in ("en", "zh"):
                 ElementTree.fromstring(figure.svg(language))

@@ -37,7 +37,7 @@ def test_cutting_a_head_is_zeroing_its_rows_of_w_o(name):
     trace, batch = SUBJECTS[name].trace, batch_of(SUBJECTS[name])
     answer = which_head(SUBJECTS[name])
     check(answer, 26)
-    cost, _ = answer.figures
+    cost, *_ = answer.figures
     width, heads = trace.model.config.d_head, trace.model.config.heads
     whole = loss_of(trace.model, batch)
     expected = np.empty((len(paths(trace)), heads))
@@ -61,7 +61,7 @@ def test_cutting_a_head_is_zeroing_its_rows_of_w_o(name):
 def test_gradient_times_attention_is_the_slope_of_the_loss_as_a_pattern_fades(name):
     trace, batch = SUBJECTS[name].trace, batch_of(SUBJECTS[name])
     answer = which_head(SUBJECTS[name])
-    cost, foretold = answer.figures
+    cost, foretold, *_ = answer.figures
     for row, path in enumerate(paths(trace)):
         for head in range(trace.model.config.heads):
             fade = np.arange(trace.model.config.heads)[:, None, None] == head
