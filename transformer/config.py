@@ -29,6 +29,8 @@ class StackConfig:
         "rotary", queries and keys turned by their place (Su et al. 2021); "alibi", a penalty of distance on the scores
         (Press et al. 2022); "randomised", sinusoids of a sorted random subset of a longer range (Ruoss et al. 2023);
         "none".
+    rotary_base: pair i of a query or key turns by place / base^(2i / D_h); with a greater one all but the first turn
+        more slowly, and places must be farther apart to look alike (`transformer.study.lengths` measures it).
     feed_forward: "relu"; "gelu"; "swiglu", (silu(x W_g) * x W_1) W_2 (Shazeer 2020).
     bias: whether the layers' linear maps and layer normalisations add one.
     max_length: the longest sequence; learned positions end there, sinusoids grow past it.
@@ -44,6 +46,7 @@ class StackConfig:
     norm: str = "post"
     norm_kind: str = "layer"
     positions: str = "sinusoidal"
+    rotary_base: float = 10000.0
     feed_forward: str = "relu"
     bias: bool = True
     max_length: int = 512
@@ -58,6 +61,8 @@ class StackConfig:
             raise ValueError(f"heads={self.heads} must be a multiple of kv_heads={self.kv_heads}")
         if not 0 <= self.dropout < 1:
             raise ValueError(f"dropout must be in [0, 1), not {self.dropout}")
+        if not 1 < self.rotary_base < float("inf"):
+            raise ValueError(f"rotary_base must be a number greater than 1, not {self.rotary_base!r}")
         if not isinstance(self.bias, bool):
             raise ValueError(f"bias is True or False, not {self.bias!r}")
         for name, choices in CHOICES.items():

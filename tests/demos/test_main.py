@@ -12,7 +12,20 @@ import pytest
 from demos.__main__ import command_names, main
 from demos.problems import UserError, told_plainly
 
-COMMANDS = ["train", "translate", "evaluate", "study", "graph", "gallery", "micrograd", "rules", "warmup", "benchmark"]
+COMMANDS = [
+    "train",
+    "translate",
+    "evaluate",
+    "study",
+    "graph",
+    "gallery",
+    "micrograd",
+    "rules",
+    "warmup",
+    "lengths",
+    "bugs",
+    "benchmark",
+]
 
 
 @pytest.mark.parametrize("arguments", [(), ("--help",), ("-h",), ("help",)])

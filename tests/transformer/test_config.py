@@ -40,6 +40,8 @@ def test_the_base_model_with_the_papers_vocabulary_has_the_papers_65_million_par
         (dict(d_model=40, positions="rotary"), "a head's width must be even, not 5 (d_model=40 / heads=8)"),
         (dict(d_model=40, cross_positions="rotary"), "cross_positions='rotary' turns pairs, so a head's width must be"),
         (dict(d_model=40, cross_positions="rotary_both_ends"), "cross_positions='rotary_both_ends' turns pairs"),
+        (dict(rotary_base=1.0), "rotary_base must be a number greater than 1, not 1.0"),
+        (dict(rotary_base=float("nan")), "rotary_base must be a number greater than 1, not nan"),
         (dict(kv_heads=1, cross_positions="rotary_both_ends"), "halves the heads of keys: 1 can't be halved"),
         (dict(d_model=6, heads=3, cross_positions="rotary_both_ends"), "halves the heads of keys: 3 can't be halved"),
     ],

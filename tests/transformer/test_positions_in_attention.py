@@ -29,14 +29,14 @@ def test_the_product_of_query_and_key_depends_on_the_difference_of_their_places(
     assert abs(turned_at(q, i) @ turned_at(k, i) - q @ k) < 1e-12
 
 
-@given(st.integers(1, 5), st.integers(1, 30), st.integers(0, 2**32 - 1))
-def test_a_pair_is_multiplied_as_a_complex_number(pairs, length, seed):
-    """(x_1 + i x_2) e^(i m theta_n), theta_n = 10000^(-2 (n - 1) / d): Su et al. 2021, equations 12 to 15."""
+@given(st.integers(1, 5), st.integers(1, 30), st.sampled_from([10000.0, 7.5, 1e6]), st.integers(0, 2**32 - 1))
+def test_a_pair_is_multiplied_as_a_complex_number(pairs, length, base, seed):
+    """(x_1 + i x_2) e^(i m theta_n), theta_n = base^(-2 (n - 1) / d): Su et al. 2021, equations 12 to 15."""
     x = np.random.default_rng(seed).standard_normal((2, 3, length, 2 * pairs))
     places = np.arange(length)
-    theta = 10000.0 ** (-2 * np.arange(pairs) / (2 * pairs))
+    theta = base ** (-2 * np.arange(pairs) / (2 * pairs))
     expected = (x[..., 0::2] + 1j * x[..., 1::2]) * np.exp(1j * places[:, None] * theta)
-    found = turned(mg.Tensor(x), turn(places, 2 * pairs, FLOAT)).data
+    found = turned(mg.Tensor(x), turn(places, 2 * pairs, FLOAT, base)).data
     np.testing.assert_allclose(found[..., 0::2], expected.real, rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(found[..., 1::2], expected.imag, rtol=1e-12, atol=1e-12)
 
@@ -99,6 +99,20 @@ def test_cross_attention_is_turned_from_the_start_or_not_at_all():
     assert (query.cos.shape, key.cos.shape, bias) == ((3, 6), (5, 6), None)
     np.testing.assert_array_equal(query.sin, key.sin[:3])
     assert cross("none", words, 3) is NOTHING
+
+
+@pytest.mark.parametrize("kind", ["rotary", "rotary_both_ends"])
+def test_the_base_of_a_config_is_that_of_every_turn(kind):
+    config = TransformerConfig(positions="rotary", cross_positions=kind, rotary_base=50.0, **SIZES)
+    places, expected = np.arange(5), turn(np.arange(5), 6, FLOAT, 50.0)
+    assert not np.allclose(expected.cos, turn(places, 6, FLOAT).cos)
+    within = in_self_attention(config, places, places, FLOAT)
+    across = in_cross_attention(config, places, np.ones((1, 5), bool), FLOAT)
+    for found in (within.query, within.key, across.query):
+        np.testing.assert_array_equal(found.sin, expected.sin)
+    from_start, from_end = (across.key.sin,) * 2 if kind == "rotary" else (across.key.sin[0], across.key.sin[-1, ::-1])
+    np.testing.assert_array_equal(from_start, expected.sin)
+    np.testing.assert_array_equal(from_end, expected.sin)
 
 
 def test_the_slopes_are_the_papers():

@@ -39,7 +39,7 @@ def in_self_attention(config: StackConfig, new: Ids, places: Ids, dtype: npt.DTy
     Keys are turned once, when they are made, so those of `new` are: what was decoded before is turned already.
     """
     if config.positions == "rotary":
-        turn_of_new = turn(new, config.d_head, dtype)
+        turn_of_new = turn(new, config.d_head, dtype, config.rotary_base)
         return Relative(turn_of_new, turn_of_new)
     if config.positions == "alibi":
         return Relative(bias=distance_penalty(new, places, config.heads, dtype))
@@ -50,8 +50,9 @@ def in_cross_attention(config: TransformerConfig, query: Ids, source: Mask, dtyp
     """What the places of target (T_t,) or (B, T_t) and of the source's words (B, T_s) do to the scores between them."""
     if config.cross_positions == "none":
         return NOTHING
-    places, d_head = places_of(source), config.d_head
+    places, d_head, base = places_of(source), config.d_head, config.rotary_base
+    asking = turn(query, d_head, dtype, base)
     if config.cross_positions == "rotary":
-        return Relative(turn(query, d_head, dtype), turn(places, d_head, dtype))
-    key = both_ends(places, places_from_end(source), config.key_value_heads, d_head, dtype)
-    return Relative(turn(query, d_head, dtype), key)
+        return Relative(asking, turn(places, d_head, dtype, base))
+    key = both_ends(places, places_from_end(source), config.key_value_heads, d_head, dtype, base)
+    return Relative(asking, key)

@@ -38,18 +38,18 @@ class Relative(NamedTuple):
 NOTHING = Relative()
 
 
-def turn(places: Ids, d_head: int, dtype: npt.DTypeLike) -> Turn:
-    """Angles place / 10000^(2i / D_h), each for the two numbers of a pair: (T,) -> (T, D_h), (B, T) -> (B, 1, T, D_h).
+def turn(places: Ids, d_head: int, dtype: npt.DTypeLike, base: float = 10000.0) -> Turn:
+    """Angles place / base^(2i / D_h), each for the two numbers of a pair: (T,) -> (T, D_h), (B, T) -> (B, 1, T, D_h).
 
     Source: Su et al. 2021, section 3.2.2.
     """
-    cos, sin = _turns(1 << (longest(places) - 1).bit_length(), d_head, np.dtype(dtype))
+    cos, sin = _turns(1 << (longest(places) - 1).bit_length(), d_head, np.dtype(dtype), base)
     return Turn(cos[places], sin[places]) if places.ndim == 1 else Turn(cos[places][:, None], sin[places][:, None])
 
 
 @lru_cache(maxsize=8)
-def _turns(length: int, d_head: int, dtype: np.dtype[Any]) -> tuple[Array, Array]:
-    angles = np.repeat(angles_of(length, d_head), 2, axis=1)
+def _turns(length: int, d_head: int, dtype: np.dtype[Any], base: float) -> tuple[Array, Array]:
+    angles = np.repeat(angles_of(length, d_head, base), 2, axis=1)
     return np.cos(angles).astype(dtype), np.sin(angles).astype(dtype)
 
 
@@ -69,12 +69,12 @@ def _quarter(width: int, dtype: np.dtype[Any]) -> Array:
     return quarter
 
 
-def both_ends(places: Ids, from_end: Ids, heads: int, d_head: int, dtype: npt.DTypeLike) -> Turn:
+def both_ends(places: Ids, from_end: Ids, heads: int, d_head: int, dtype: npt.DTypeLike, base: float) -> Turn:
     """The turn of keys whose place the first half of the heads count from the start, the second from the end.
 
     (T,) or (B, T) -> (H, T, D_h) or (B, H, T, D_h).
     """
-    start, end = turn(places, d_head, dtype), turn(from_end, d_head, dtype)
+    start, end = turn(places, d_head, dtype, base), turn(from_end, d_head, dtype, base)
     shape = (*places.shape[:-1], heads // 2, places.shape[-1], d_head)
     return Turn(
         *(

@@ -24,10 +24,10 @@ def sinusoids(length: int, d_model: int) -> npt.NDArray[np.float64]:
     return table
 
 
-def angles_of(length: int, width: int) -> npt.NDArray[np.float64]:
-    """pos / 10000^(2i / width), one angle for each pair of numbers: (length, ceil(width / 2))."""
+def angles_of(length: int, width: int, base: float = 10000.0) -> npt.NDArray[np.float64]:
+    """pos / base^(2i / width), one angle for each pair of numbers: (length, ceil(width / 2))."""
     pairs = np.arange(0, width, 2)
-    return np.asarray(np.arange(length)[:, None] / 10000 ** (pairs / width))
+    return np.asarray(np.arange(length)[:, None] / base ** (pairs / width))
 
 
 @lru_cache(maxsize=8)

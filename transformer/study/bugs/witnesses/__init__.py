@@ -1,0 +1,1 @@
+"""Witnesses: what may catch a bug. Each looks at the model as it is while the bug stands planted."""
