@@ -40,6 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Find or train a run, study every sentence, write the page."""
     from minigrad.errors import MinigradError
+    from transformer.study.page import lesson
     from transformer.tasks import get_task
     from transformer.training.run import newest_run, open_run
 
@@ -60,6 +61,7 @@ def run(options: argparse.Namespace) -> int:
     if told := shortfall(opened):
         warn(told)
     with told_plainly(ValueError, MinigradError, OSError):
+        lesson.require_covered(opened.config.model)
         page = write_page([subject(opened, model, sentence) for sentence in sentences or [opened.task.example]])
         keep(options.out, page.encode(), "study")
     print(f"saved: {options.out}, {len(page.encode()) / 1e6:.1f} MB, for your browser; it needs nothing else")
@@ -83,7 +85,7 @@ def subject(opened: "Run", model: "Transformer", sentence: str) -> "Subject":
     pairs = next(iter(task.test_set(PAIRS).values()))
     return Subject(
         traced(model, source, target_in, written), tuple(tokens), tuple(words), pairs, opened.source_vocabulary,
-        opened.target_vocabulary,
+        opened.target_vocabulary, opened.config.training.label_smoothing,
     )  # fmt: skip
 
 
@@ -98,7 +100,7 @@ def write_page(subjects: Sequence["Subject"]) -> str:
         watching.start(" ".join(each.source_words), lesson.PARTS)
         lessons.append(lesson.lesson(each, watching.update))
         watching.close()
-    return study_page(lessons, answers(subjects[0]))
+    return study_page(lessons, lesson.weights(subjects[0].trace.model), answers(subjects[0]))
 
 
 def answers(subject: "Subject") -> list["Answer"]:

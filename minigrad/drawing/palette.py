@@ -38,7 +38,7 @@ CLUSTERS = (Pair("#F7F9FB", "#75869A"), Pair("#EDF2F7", "#75869A"))
 
 
 HEAT = (
-    "#B35806", "#D17B27", "#E9A863", "#F7D3A8", "#F4F4F4", "#C9D9EC", "#93B5DB", "#5B8DC4", "#2F66A3",
+    "#B35806", "#D17B27", "#E9A863", "#F7D3A8", "#F4F4F4", "#C9D9EC", "#93B5DB", "#6A9ACD", "#2F66A3",
 )  # fmt: skip
 """From -1 to 1: orange below 0, blue above, each as strong as the number is big."""
 

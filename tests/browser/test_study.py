@@ -12,7 +12,7 @@ from transformer import Transformer, TransformerConfig
 from transformer.study.figures import Bars, Words
 from transformer.study.ledger import ledger
 from transformer.study.page import study_page
-from transformer.study.page.lesson import lesson
+from transformer.study.page.lesson import lesson, weights
 from transformer.study.questions import Answer, Subject
 from transformer.study.trace import nudged, traced
 from transformer.tasks import TASKS
@@ -51,7 +51,8 @@ def file(subjects, tmp_path_factory):
     bars = Bars(Words("some bars", "一些条"), ["a"], {Words("one", "一"): [1.5]})
     answer = Answer(1, Words("Why?", "为什么？"), Words("Because 1.5.", "因为 1.5。"), (bars,))
     path = tmp_path_factory.mktemp("study") / "study.html"
-    path.write_text(study_page([lesson(each, lambda done: None) for each in subjects], [answer]), encoding="utf-8")
+    lessons = [lesson(each, lambda done: None) for each in subjects]
+    path.write_text(study_page(lessons, weights(subjects[0].trace.model), [answer]), encoding="utf-8")
     return path
 
 
@@ -92,12 +93,12 @@ def test_the_buttons_walk_through_every_box_and_stop_at_both_ends(open_page, fil
         page.locator(f"#{direction}").click()
         page.locator("#first").click()
         expect(page.locator("#box .where")).to_contain_text(first)
-        expect(page.locator("#previous")).to_be_disabled()
+        expect(page.locator("#previous")).to_have_attribute("aria-disabled", "true")
         for step in range(1, count):
             expect(page.locator("#step")).to_have_text(f"step {step} of {count}")
             page.locator("#next").click()
         expect(page.locator("#box .where")).to_contain_text(last)
-        expect(page.locator("#next")).to_be_disabled()
+        expect(page.locator("#next")).to_have_attribute("aria-disabled", "true")
         page.locator("#previous").click()
         expect(page.locator("#step")).to_have_text(f"step {count - 1} of {count}")
 
@@ -188,7 +189,7 @@ def test_forward_numbers_of_an_attention_are_pythons(open_page, file, subjects):
 def test_a_picked_cell_tells_its_gradient_its_rule_and_what_nudging_did(open_page, file, subjects):
     page = open_page(file)
     trace = subjects[0].trace
-    for title, name in (("dS", "scores"), ("dP", "pattern"), ("dQ", "q"), ("dK", "k"), ("dV", "v")):
+    for title, name in (("dS", "scores"), ("dP", "pattern"), ("dQ", "q"), ("dK", "k"), ("dV", "v"), ("dZ", "z")):
         go(page, CROSS, head=1)
         cell(page, title, 2, 1).click()
         gradient = trace.seen[f"{CROSS}.{name}"].grad.data[0, 1, 2, 1]
@@ -221,9 +222,31 @@ def test_rules_of_norms_and_gates_give_the_tapes_gradients(open_page, file, subj
     cell(page, "d logits", 1, 7).click()
     gradient = trace.seen["logits"].grad.data[0, 1, 7]
     expect(page.locator("#told .formula")).to_contain_text(f"= {shown(gradient)}")
+    go(page, "output")
+    cell(page, "dx", 2, 3).click()
+    gradient = trace.seen["decoder.out"].grad.data[0, 2, 3]
+    expect(page.locator("#told .formula")).to_contain_text(f"= {shown(gradient)}")
+    hidden = trace.seen["encoder.layers.0.feed_forward.hidden"].grad.data[0, 2, 3]
+    go(page, "encoder.layers.0.feed_forward")
+    cell(page, "d hidden", 2, 3).click()
+    expect(page.locator("#told .formula")).to_contain_text(f"= {shown(hidden)}")
 
 
-def test_masked_cells_are_hatched_and_their_gradient_is_exactly_0(open_page, file):
+def test_an_outputs_gradient_is_told_as_the_sum_of_what_flows_into_it(open_page, file, subjects):
+    page = open_page(file)
+    trace = subjects[0].trace
+    for box, title in (("source_embedding", "dx"), ("target_positions", "dx"), (NORM, "d out")):
+        go(page, box)
+        cell(page, title, 2, 5).click()
+        book = ledger(trace.loss, trace.seen[f"{box}.out"])
+        told = page.locator("#told .formula")
+        expect(told).to_contain_text(f"= {shown(trace.seen[f'{box}.out'].grad.data[0, 2, 5])}")
+        for contribution in book.contributions:
+            expect(told).to_contain_text(f"{contribution.name} ")
+            expect(told).to_contain_text(shown(contribution.value[0, 2, 5], 3))
+
+
+def test_masked_cells_are_hatched_and_their_scores_gradient_is_exactly_0(open_page, file, subjects):
     page = open_page(file)
     go(page, SELF)
     for title in ("S", "P", "dS", "dP"):
@@ -231,7 +254,10 @@ def test_masked_cells_are_hatched_and_their_gradient_is_exactly_0(open_page, fil
         assert figure.locator("rect.hatch").count() == 10  # 5 words: what is above the diagonal
         for row, column in ((0, 1), (3, 4)):
             expect(cell(page, title, row, column)).to_have_class("cell hatch")
-    expect(page.locator("#box")).to_contain_text("All 30 gradients there are exactly 0.")
+    expect(page.locator("#box")).to_contain_text("Every dS there is exactly 0 (30 in all heads).")
+    d_pattern = subjects[0].trace.seen[f"{SELF}.pattern"].grad.data[0, 0, 0, 1]
+    assert d_pattern != 0  # and the page does not say it were
+    assert cell(page, "dP", 0, 1).locator("title").text_content().endswith(f"= {shown(d_pattern)}")
     go(page, CROSS)
     assert page.locator("#box rect.hatch").count() == 0
 
@@ -246,6 +272,9 @@ def test_the_ledger_is_pythons_and_adds_up(open_page, file, subjects):
     assert told[::2] == [contribution.name for contribution in book.contributions]
     assert told[1::2] == [shown(contribution.norm, 3) for contribution in book.contributions]
     assert len(told) == 8  # key and value of two layers
+    sums = re.search(r"norm ([^)]+)\) by (\S+)\.$", page.locator("#ledger p").inner_text())
+    assert sums[1] == shown(float(np.linalg.norm(trace.seen[f"{memory}.out"].grad.data)), 3)
+    assert float(sums[2].replace("−", "-")) < 1e-15
     go(page, memory, language="zh")
     told = page.locator("#ledger .bars > span").all_text_contents()
     assert told[::2] == [contribution.words.zh for contribution in book.contributions]
@@ -323,6 +352,43 @@ def test_arrow_keys_in_a_heat_map_go_from_cell_to_cell_and_say_each(open_page, f
     expect(page.locator("#readout")).to_contain_text(f"love] = {shown(value)}")
     expect(page.locator("#box .where")).to_contain_text(CROSS)  # and did not step
     expect(page.locator("#told")).to_contain_text(f"love] = {shown(value)}")
+
+
+def test_the_keyboards_focus_stays_where_it_was_when_the_page_is_drawn_anew(open_page, file):
+    page = open_page(file)
+    go(page, CROSS)
+    page.locator(".choice button", has_text="head 2").focus()
+    page.keyboard.press("Enter")
+    expect(page.locator(".choice button", has_text="head 2")).to_have_attribute("aria-pressed", "true")
+    expect(page.locator(".choice button", has_text="head 2")).to_be_focused()
+    page.locator('#picture g.node[aria-label="Linear"]').focus()
+    page.keyboard.press("f")
+    expect(page.locator("#forward")).to_have_attribute("aria-pressed", "true")
+    expect(page.locator('#picture g.node[aria-label="Linear"]')).to_be_focused()
+    page.locator("#next").focus()
+    for _ in range(30):
+        page.keyboard.press("Enter")
+    expect(page.locator("#step")).to_have_text("step 26 of 26")
+    expect(page.locator("#next")).to_be_focused()
+
+
+def test_home_and_end_in_a_heat_map_go_to_the_ends_of_its_row(open_page, file, subjects):
+    page = open_page(file)
+    go(page, CROSS)
+    page.locator("#box figure.map").filter(has=page.get_by_text("P", exact=True)).locator("svg").focus()
+    page.keyboard.press("End")
+    value = subjects[0].trace.seen[f"{CROSS}.pattern"].data[0, 0, 0, 3]
+    expect(page.locator("#readout")).to_contain_text(f".] = {shown(value)}")
+    expect(page.locator("#box .where")).to_contain_text(CROSS)
+
+
+def test_no_two_boxes_of_the_map_have_one_name(open_page, file):
+    page = open_page(file)
+    names = page.locator("#picture g[role=button]").evaluate_all(
+        "boxes => boxes.map(box => box.getAttribute('aria-label'))"
+    )
+    assert len(names) == 16
+    assert len(set(names)) == len(names)
 
 
 def test_the_picker_shows_another_sentence_and_hostile_words_are_words(open_page, file, subjects):

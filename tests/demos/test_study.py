@@ -3,10 +3,15 @@
 import json
 import re
 
+import numpy as np
 import pytest
 
 import demos.study
 import transformer.study.questions
+from transformer.study.hand import hand_gradients
+from transformer.study.leaks import leaks
+from transformer.study.ledger import ledgers
+from transformer.training.run import open_run
 
 
 @pytest.fixture(autouse=True)
@@ -78,3 +83,25 @@ def test_a_model_that_the_derivations_do_not_cover_is_one_line(refused, translat
     config = translate_run / "config.toml"
     config.write_text(config.read_text().replace('positions = "sinusoidal"', 'positions = "rotary"'))
     assert "positions" in refused("study", "i love you .")
+
+
+def test_a_pre_norm_model_is_one_line(refused, translate_run):
+    config = translate_run / "config.toml"
+    config.write_text(config.read_text().replace('norm = "post"', 'norm = "pre"'))
+    assert "norm" in refused("study", "i love you .")
+
+
+def test_ledger_hand_and_leaks_hold_on_the_translation_model(translate_run):
+    opened = open_run(translate_run)
+    traces = demos.study.subject(opened, opened.load_model(), "i love you .").trace
+    names = [*traces.seen]
+    for name, book in zip(names, ledgers(traces.loss, [*traces.seen.values()]), strict=True):
+        total = sum(contribution.value for contribution in book.contributions)
+        gradient = traces.seen[name].grad.data
+        assert np.abs(total - gradient).max() <= 1e-12 * np.abs(gradient).max(), name
+    by_hand = hand_gradients(traces.model, traces.source, traces.target_in, traces.target)
+    greatest = max(np.abs(gradient).max() for gradient in traces.parameters.values())
+    for name, gradient in traces.parameters.items():
+        scale = max(np.abs(gradient).max(), 1e-4 * greatest)  # a key's bias has none
+        assert np.abs(by_hand.parameters[name] - gradient).max() <= 1e-10 * scale, name
+    assert leaks(traces.model).clean

@@ -9,11 +9,15 @@ from importlib.resources import files
 import numpy as np
 import pytest
 
+from minigrad.drawing.palette import HEAT, PAPER, TEXT, contrast, dark
 from tests.transformer.models import small_batch, small_model
 from transformer.study.hand import hand_gradients
-from transformer.study.ledger import ledger
+from transformer.study.ledger import ledger, ledgers
+from transformer.study.page import study_page
+from transformer.study.page.boxes import boxes, tensors
 from transformer.study.page.encoded import encoded
 from transformer.study.page.figure_map import TOP, figure_map, output_of
+from transformer.study.page.lesson import require_covered, weights
 from transformer.study.page.witnesses import directional, of_activation, relative
 from transformer.study.trace import traced
 
@@ -107,7 +111,8 @@ def test_every_text_is_in_two_languages_and_asked_for_and_none_is_missing():
     assert asked <= set(words)
     kinds = {"embedding", "position", "attention", "masked", "cross", "add_norm", "feed_forward", "linear", "softmax"}
     computed = {f"{kind}{end}" for kind in kinds for end in ("", "-for")} | {
-        "map-forward", "map-backward", "encoder", "decoder", "play", "pause", "masked-zero", "masked-not-zero"
+        "map-forward", "map-backward", "pick-forward", "pick-backward", "pick-nudge", "source", "target",
+        "encoder", "decoder", "play", "pause", "masked-zero", "masked-not-zero"
     }  # fmt: skip
     assert computed <= set(words)
     assert set(words) == asked | computed
@@ -116,4 +121,39 @@ def test_every_text_is_in_two_languages_and_asked_for_and_none_is_missing():
 def test_every_kind_of_box_has_its_equation_and_its_rules(trace):
     equations = tomllib.loads((PAGE / "equations.toml").read_text("utf-8"))
     kinds = set(figure_map(trace, "forward").kinds.values())
-    assert {"attention" if kind == "masked" else kind for kind in kinds} == set(equations)
+    assert {"attention" if kind == "masked" else kind for kind in kinds} | {"tied"} == set(equations)
+
+
+def test_numbers_in_cells_stand_out_from_their_grounds_in_light_and_dark():
+    for level, ground in enumerate(HEAT):
+        text = PAPER if level in (0, 8) else TEXT  # as 2_heat.js says
+        assert contrast(text, ground) >= 4.5
+        assert contrast(dark(text), dark(ground)) >= 4.4  # `dark` keeps ratios up to rounding
+
+
+@pytest.mark.parametrize("tied", ["none", "output", "all"])
+def test_a_tied_projection_tells_of_the_table(tied):
+    changes = {"source_vocab": 13} if tied == "all" else {}
+    subject = traced(small_model(tied=tied, **changes), *(ids[2:3] for ids in small_batch()))
+    figure = figure_map(subject, "forward")
+    outputs = [output_of(path) for path in figure.kinds if path != TOP]
+    books = dict(zip(outputs, ledgers(subject.loss, [subject.seen[name] for name in outputs]), strict=True))
+    names = [
+        *subject.parameters,
+        *{name for path, kind in figure.kinds.items() for name in tensors(kind, path).values()},
+    ]
+    told = boxes(subject, figure, books, {name: {"tensor": name} for name in names})["output"]
+    assert told["equation"] == ("linear" if tied == "none" else "tied")
+    table = {"none": "output.weight", "output": "target_embedding.weight", "all": "source_embedding.weight"}[tied]
+    assert {"tensor": table} in told["witnesses"]
+    stored = weights(subject.model)["output.weight"]
+    found = np.frombuffer(base64.b64decode(stored["data"]), "<f4").reshape(stored["shape"])
+    named = dict(subject.model.named_parameters())[table].data
+    assert np.array_equal(found, (named if tied == "none" else named.T).astype("f4"))
+
+
+def test_a_pre_norm_model_and_a_page_of_nothing_are_refused():
+    with pytest.raises(ValueError, match="norm='pre'"):
+        require_covered(small_model(norm="pre").config)
+    with pytest.raises(ValueError, match="at least one"):
+        study_page([], {}, [])

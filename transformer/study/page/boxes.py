@@ -7,6 +7,7 @@ import numpy as np
 
 from transformer.blocks import Kind
 from transformer.study.ledger import Ledger
+from transformer.study.page.encoded import encoded
 from transformer.study.page.figure_map import TOP, FigureMap, output_of
 from transformer.study.trace import Array, Trace
 
@@ -46,7 +47,8 @@ def boxes(
             "layer": int(path.split(".")[2]) if ".layers." in path else None,
             "tensors": tensors(kind, path),
             "inputs": sources.get(path, []),
-            "ledger": ledger_of(ledgers[output_of("output" if path == TOP else path)]),
+            "equation": _equation(trace, path, kind),
+            "ledger": ledger_of(trace, output_of("output" if path == TOP else path), ledgers),
             "witnesses": [witnesses[name] for name in (*tensors(kind, path).values(), *_weights(trace, path))],
             **(exact(trace, path) if kind in ("attention", "masked") else {}),
         }
@@ -54,16 +56,18 @@ def boxes(
     }
 
 
-def ledger_of(ledger: Ledger) -> dict[str, Any]:
-    """What was summed into one cotangent: names and norms, and how far the sum is from what the tape says."""
-    parts = [contribution.value for contribution in ledger.contributions]
-    total = sum(parts[1:], parts[0]) if parts else np.zeros_like(ledger.total)
+def ledger_of(trace: Trace, name: str, ledgers: Mapping[str, Ledger]) -> dict[str, Any]:
+    """What was summed into the gradient of an activation, and how far the sum is from the gradient of the trace."""
+    contributions = ledgers[name].contributions
+    gradient = trace.seen[name].grad
+    assert gradient is not None
+    total = sum((contribution.value for contribution in contributions), np.zeros(gradient.shape))
     return {
         "entries": [
-            {"name": c.words, "path": c.path, "norm": float(np.linalg.norm(c.value))} for c in ledger.contributions
+            {"name": c.words, "path": c.path, "norm": c.norm, "value": encoded(c.value[0])} for c in contributions
         ],
-        "norm": float(np.linalg.norm(ledger.total)),
-        "difference": float(np.abs(total - ledger.total).max(initial=0)),
+        "norm": float(np.linalg.norm(gradient.data)),
+        "difference": float(np.abs(total - gradient.data).max(initial=0)),
     }
 
 
@@ -100,4 +104,16 @@ def _sources(figure: FigureMap) -> dict[str, list[str]]:
 
 
 def _weights(trace: Trace, path: str) -> list[str]:
-    return [name for name in trace.parameters if name.startswith(f"{path}.")]
+    """The names of a box's parameters; of a tied projection that of the table, which bears an embedding's name."""
+    own = [name for name in trace.parameters if name.startswith(f"{path}.")]
+    if path != "output" or trace.model.config.tied == "none":
+        return own
+    table = "source_embedding.weight" if trace.model.config.tied == "all" else "target_embedding.weight"
+    return [table, *own]
+
+
+def _equation(trace: Trace, path: str, kind: Kind) -> str:
+    """The name of a box's equation and rules in equations.toml."""
+    if path == "output" and trace.model.config.tied != "none":
+        return "tied"
+    return "attention" if kind == "masked" else kind

@@ -4,8 +4,10 @@ from collections.abc import Callable
 from typing import Any, Literal
 
 import minigrad as mg
-from transformer.decoding.choices import choices
+from transformer.config import TransformerConfig
+from transformer.decoding.choices import END, choices
 from transformer.decoding.steps import next_token_probabilities
+from transformer.model import Transformer
 from transformer.study.hand import hand_gradients
 from transformer.study.ledger import ledgers
 from transformer.study.page.boxes import NUDGED, boxes, tensors
@@ -14,6 +16,7 @@ from transformer.study.page.figure_map import TOP, FigureMap, figure_map, output
 from transformer.study.page.witnesses import of_activation, of_parameter
 from transformer.study.questions.answer import Subject
 from transformer.study.trace import Trace, nudged
+from transformer.vocabulary import EOS
 
 START = "(start)"
 PARTS = 100
@@ -25,11 +28,12 @@ NUDGES = (0.01, 0.1, 1.0)
 def lesson(subject: Subject, told: Callable[[int], None]) -> dict[str, Any]:
     """Everything of one sentence. told: is given how many of `PARTS` are done, as they are."""
     trace = subject.trace
+    require_covered(trace.model.config)
     forward, backward = figure_map(trace, "forward"), figure_map(trace, "backward")
     shown = shown_activations(forward)
     by_hand = hand_gradients(trace.model, trace.source, trace.target_in, trace.target)
     outputs = [output_of(path) for path in forward.kinds if path != TOP]
-    told_of = dict(zip(outputs, ledgers(trace.loss, [trace.seen[name] for name in outputs]), strict=True))
+    books = dict(zip(outputs, ledgers(trace.loss, [trace.seen[name] for name in outputs]), strict=True))
     witnesses = {name: of_parameter(trace, name, by_hand) for name in trace.parameters}
     arrays = {}
     for done, name in enumerate(shown):
@@ -45,13 +49,27 @@ def lesson(subject: Subject, told: Callable[[int], None]) -> dict[str, Any]:
         "heads": trace.model.config.heads,
         "maps": {"forward": drawn(forward), "backward": drawn(backward)},
         "order": [*forward.order],
-        "boxes": boxes(trace, forward, told_of, witnesses),
+        "boxes": boxes(trace, forward, books, witnesses),
         "arrays": arrays | parameters(trace),
         "probabilities": encoded(mg.softmax(trace.seen["logits"], axis=-1).data[0]),
-        "vocabulary": [*subject.target_vocabulary.tokens],
+        "vocabulary": [END if id == EOS else token for id, token in enumerate(subject.target_vocabulary.tokens)],
         "target_ids": trace.target[0].tolist(),
         "writing": writing(subject),
     }
+
+
+def require_covered(config: TransformerConfig) -> None:
+    """Raise ValueError for a model that the page has no boxes for; what the hand derivations cover is theirs to say."""
+    if config.norm != "post":
+        raise ValueError(f"the study page shows the paper's model, norm='post'; this one has norm={config.norm!r}")
+
+
+def weights(model: Transformer) -> dict[str, Any]:
+    """The weights that the page's rules read, (in, out) each: W_O, W_2, and that of the output projection."""
+    named = model.state_dict()
+    found = {name: named[name] for name in named if name.endswith(("attention.output.weight", "outer.weight"))}
+    table = named["output.weight"] if model.config.tied == "none" else model.target_embedding.weight.data.T
+    return {name: encoded(weight) for name, weight in (found | {"output.weight": table}).items()}
 
 
 def shown_activations(figure: FigureMap) -> list[str]:

@@ -15,6 +15,7 @@ class Subject:
 
     trace: of one sentence (B = 1), without label smoothing. source_words, target_words: its tokens, the target's with
     the end as its last. pairs: held-out sentence pairs, for what needs more than one sentence.
+    label_smoothing: with which the model was trained.
     """
 
     trace: Trace
@@ -23,11 +24,12 @@ class Subject:
     pairs: Sequence[Pair]
     source_vocabulary: Vocabulary
     target_vocabulary: Vocabulary
+    label_smoothing: float = 0.0
 
 
 @dataclass(frozen=True)
 class Answer:
-    """number: of the question. answer: a few sentences with the measured numbers in them. figures: one, seldom two."""
+    """number: of the question. answer: a few sentences with the measured numbers in them. figures: one, seldom more."""
 
     number: int
     question: Words

@@ -71,7 +71,8 @@ def gradients_of_attention(subject: Subject) -> Answer:
         (name, rule, _shape(left), _norm(left), _shape(right), _norm(right))
         for (name, rule), left, right in zip(_EDGES, _edges(trace, own), _edges(trace, cross), strict=True)
     ]
-    both, only = Words("all that reaches x", "传到 x 的总和"), Words("all that reaches m", "传到 m 的总和")
+    both = Words("x, through this attention", "x，经由这个注意力")
+    only = Words("m, through this attention", "m，经由这个注意力")
     rows.append(("dx", both, _shape(x), _norm(x), _shape(outside.by_query), _norm(outside.by_query)))
     rows.append(("dm", only, Words("m is x", "m 就是 x"), "", _shape(m), _norm(m)))
     title = Words(

@@ -37,7 +37,7 @@ function array(name, what = "data") {
 }
 
 function decode(stored, what) {
-  const text = what in stored ? stored[what] : stored.nudged[what];
+  const text = what in stored ? stored[what] : stored.nudged[what]; // "0.01": what the loss did
   const bytes = Uint8Array.from(atob(text), (sign) => sign.charCodeAt(0));
   return new (stored.kind === "f8" ? Float64Array : Float32Array)(bytes.buffer);
 }

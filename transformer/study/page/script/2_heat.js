@@ -38,7 +38,7 @@ function heat({ title, note = "", matrix: m, rowWords, columnWords = null, hidde
       const fill = masked ? 'fill="url(#hatch)"' : "";
       parts.push(`<rect class="cell h${masked ? "atch" : shade}" ${fill} x="${x}" y="${y}" width="${width}" height="${height}" data-row="${row}" data-column="${column}"/>`);
       if (numbered && !masked) {
-        const strong = shade <= 1 || shade >= 7 ? " strong" : "";
+        const strong = shade === 0 || shade === 8 ? " strong" : "";
         parts.push(`<text class="number${strong}" x="${x + width / 2}" y="${y + height / 2 + 4}" text-anchor="middle" pointer-events="none">${short(at(m, row, column), unit)}</text>`);
       }
     }
@@ -46,7 +46,7 @@ function heat({ title, note = "", matrix: m, rowWords, columnWords = null, hidde
   const [w, h] = [left + m.columns * width + 2, top + m.rows * height + 2];
   const figure = element("figure", { class: "map" });
   figure.innerHTML = `<figcaption><b>${escaped(title)}</b> <span>(${m.rows}, ${m.columns}) ${escaped(note)}</span></figcaption>
-<svg viewBox="0 0 ${w} ${h}" width="${w}" height="${h}" tabindex="0" role="img" aria-label="${escaped(`${title}, ${m.rows} × ${m.columns}`)}">
+<svg viewBox="0 0 ${w} ${h}" width="${w}" height="${h}" tabindex="0" role="application" aria-label="${escaped(`${title}, ${m.rows} × ${m.columns}`)}">
 <defs><pattern id="hatch" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><rect width="6" height="6" fill="var(--panel)"/><line x1="0" y1="0" x2="0" y2="6" stroke="var(--quiet)" stroke-width="1.2"/></pattern></defs>
 ${parts.join("")}</svg>`;
   bind(figure.querySelector("svg"), m, rowWords, columnWords, title, pick);
@@ -79,9 +79,9 @@ function bind(svg, m, rowWords, columnWords, title, pick) {
     cells[place].classList.add("picked");
     pick(Math.floor(place / m.columns), place % m.columns);
   };
-  const move = (by) => {
-    if (place + by < 0 || place + by >= cells.length) return;
-    place += by;
+  const goTo = (where) => {
+    if (where < 0 || where >= cells.length) return;
+    place = where;
     say();
     choose();
   };
@@ -97,10 +97,14 @@ function bind(svg, m, rowWords, columnWords, title, pick) {
     });
   });
   svg.addEventListener("keydown", (event) => {
-    const by = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -m.columns, ArrowDown: m.columns, Enter: 0, " ": 0 }[event.key];
-    if (by === undefined) return;
+    const start = place - (place % m.columns);
+    const where = {
+      ArrowLeft: place - 1, ArrowRight: place + 1, ArrowUp: place - m.columns, ArrowDown: place + m.columns,
+      Home: start, End: start + m.columns - 1, Enter: place, " ": place,
+    }[event.key];
+    if (where === undefined) return;
     event.preventDefault();
     event.stopPropagation();
-    move(by);
+    goTo(where);
   });
 }

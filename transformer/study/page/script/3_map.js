@@ -82,11 +82,14 @@ function label(svg, line, text) {
   line.ownerSVGElement.querySelector("g").append(made);
 }
 
+const SUBLAYERS = { self_attention_norm: "attention", cross_attention_norm: "cross", feed_forward_norm: "feed_forward" };
+
 function boxName(path) {
   const box = lesson().boxes[path];
   const kind = path.endsWith("cross_attention") ? "cross" : box.kind;
-  const where = box.stack ? `, ${word(box.stack)}, ${layerText(box)}` : "";
-  return word(kind) + where;
+  const side = path.startsWith("source") ? "source" : path.startsWith("target") ? "target" : "";
+  const before = box.kind === "add_norm" ? word("behind", { name: word(SUBLAYERS[path.split(".").at(-1)]) }) : side && word(side);
+  return [word(kind), before, box.stack && word(box.stack), box.stack && layerText(box)].filter(Boolean).join(", ");
 }
 
 function layerText(box) {

@@ -1,19 +1,18 @@
 // A box opened: its equation, its numbers forward, and backward its rules and cotangents.
 
-const HEADS = new Set(["attention", "masked"]);
-const asks = (path) => (path.startsWith("encoder") ? lesson().source : lesson().target_in);
-const answers = (path) => (path.startsWith("encoder") || path.endsWith("cross_attention") ? lesson().source : lesson().target_in);
+const queriesOf = (path) => (path.startsWith("encoder") ? lesson().source : lesson().target_in);
+const keysOf = (path) => (path.startsWith("encoder") || path.endsWith("cross_attention") ? lesson().source : lesson().target_in);
 const wordsOf = (path) => (path.startsWith("source") || path.startsWith("encoder") ? lesson().source : lesson().target_in);
 const outputOf = (path) => (path === "output" ? "logits" : `${path}.out`);
 
 function showBox() {
   const box = lesson().boxes[state.box];
-  const kind = box.kind === "masked" ? "attention" : box.kind;
+  const kind = box.kind === "masked" ? "attention" : box.kind; // which look alike
   const article = byId("box");
   article.replaceChildren(where(box), element("h2", {}, title(box)), element("p", { class: "quiet" }, word(`${nameOf(box)}-for`)));
   const choice = choices(box);
   if (choice) article.append(choice);
-  const { forward, backward } = data.equations[kind];
+  const { forward, backward } = data.equations[box.equation];
   article.append(element("h3", {}, word("forward-numbers")), element("p", { class: "equation" }, ...formula(forward)));
   article.append(...VIEWS[kind].forward(state.box, box));
   if (state.direction === "backward") {
@@ -21,12 +20,17 @@ function showBox() {
     for (const rule of backward) line.append(element("span", {}, ...formula(rule)), " ");
     article.append(element("h3", {}, word("backward-numbers")), line, ...VIEWS[kind].backward(state.box, box));
   }
-  article.append(element("div", { class: "told", id: "told" }, element("p", { class: "quiet" }, word("pick"))));
+  article.append(element("div", { class: "told", id: "told", "aria-live": "polite" }, element("p", { class: "quiet" }, word(picking(box)))));
+}
+
+function picking(box) {
+  if (state.direction === "forward") return "pick-forward";
+  return Object.values(box.tensors).some((name) => nudgesOf(name).length) ? "pick-nudge" : "pick-backward";
 }
 
 // A formula as text and subscripts: d_k.
 const formula = (text) => text.split(/_(\w)/).map((part, place) => (place % 2 ? element("sub", {}, part) : part));
-const nameOf = (box) => (box.kind === "masked" || box.kind !== "attention" ? box.kind : state.box.endsWith("cross_attention") ? "cross" : "attention");
+const nameOf = (box) => (state.box.endsWith("cross_attention") ? "cross" : box.kind);
 const title = (box) => word(nameOf(box));
 
 function where(box) {
@@ -36,12 +40,12 @@ function where(box) {
 
 // Which layer, and of an attention which head.
 function choices(box) {
-  const line = element("div", { class: "choice", role: "group" });
+  const line = element("div", { class: "choice", role: "group", "aria-label": word("which") });
   if (box.stack) {
     const paths = Object.keys(lesson().boxes).filter((path) => path.replace(/\d+/, "") === state.box.replace(/\d+/, ""));
     for (const path of paths) line.append(choice(layerText(lesson().boxes[path]), path === state.box, () => goTo(path)));
   }
-  if (HEADS.has(box.kind)) {
+  if (box.tensors.pattern) {
     for (let head = 0; head < lesson().heads; head++) {
       const text = word("head", { number: head + 1, count: lesson().heads });
       line.append(choice(text, head === state.head, () => change({ head })));
@@ -88,7 +92,7 @@ const VIEWS = {
   },
   attention: {
     forward: (path, box) => {
-      const [rows, columns] = [asks(path), answers(path)];
+      const [rows, columns] = [queriesOf(path), keysOf(path)];
       return [maps(
         tensor(`${path}.q`, "Q", rows), tensor(`${path}.k`, "K", columns),
         tensor(`${path}.scores`, "S", rows, { columnWords: columns, hidden: box.hidden }),
@@ -97,7 +101,7 @@ const VIEWS = {
       )];
     },
     backward: (path, box) => {
-      const [rows, columns, what] = [asks(path), answers(path), "gradient"];
+      const [rows, columns, what] = [queriesOf(path), keysOf(path), "gradient"];
       const found = [maps(
         tensor(`${path}.q`, "dQ", rows, { what }), tensor(`${path}.k`, "dK", columns, { what }),
         tensor(`${path}.scores`, "dS", rows, { columnWords: columns, hidden: box.hidden, what, note: word("rows-to-zero", { value: number(box.row_sum, 2) }) }),
@@ -132,7 +136,10 @@ const VIEWS = {
   },
   linear: {
     forward: () => [maps(tensor("logits", "logits", lesson().target_in))],
-    backward: () => [maps(tensor("logits", "d logits", lesson().target_in, { what: "gradient" }))],
+    backward: (path, box) => [maps(
+      tensor(outputOf(box.inputs[0]), "dx", lesson().target_in, { what: "gradient" }),
+      tensor("logits", "d logits", lesson().target_in, { what: "gradient" }),
+    )],
   },
   softmax: {
     forward: () => [likeliest()],
@@ -173,4 +180,4 @@ function likeliest() {
   return element("div", { class: "scroll" }, table);
 }
 
-const token = (id) => (id === 2 ? lesson().target.at(-1) : lesson().vocabulary[id]);
+const token = (id) => lesson().vocabulary[id];

@@ -9,13 +9,23 @@ function tell(name, row, column, rowWords, columnWords) {
   told.replaceChildren(element("p", {}, word("cell", { name: symbol, ...place, value: number(value, 4) })));
   if (state.direction !== "backward") return;
   told.append(element("p", {}, word("gradient-cell", { name: symbol.length > 1 ? `d ${symbol}` : `d${symbol}`, ...place, value: number(gradient, 4) })));
-  const rule = RULES[role]?.(name.slice(0, -role.length - 1), row, column);
+  const rule = ruleOf(role)?.(name.slice(0, -role.length - 1), row, column);
   if (rule) told.append(element("p", { class: "quiet" }, word("rule")), element("p", { class: "formula" }, rule));
-  for (const by of Object.keys(lesson().arrays[name].nudged).sort((one, other) => one - other)) {
+  for (const by of nudgesOf(name)) {
     const moved = at(matrix(name, by), row, column);
     const numbers = { by: `+${by}`, foretold: number(gradient * Number(by), 4), measured: number(moved, 4) };
     told.append(element("p", { class: "nudge" }, word("nudge", { name: symbol, ...numbers })));
   }
+}
+
+const nudgesOf = (name) => Object.keys(lesson().arrays[name].nudged).sort((one, other) => one - other);
+
+// An output's gradient is what flows into it, but for what goes into the linear map, where that map's rule is the point.
+function ruleOf(role) {
+  const box = lesson().boxes[state.box];
+  if (box.kind === "linear") return role === "out" ? RULES.intoLinear : RULES.contributions;
+  if (role === "logits" && box.kind === "softmax") return RULES.logits;
+  return role === "out" ? RULES.contributions : RULES[role];
 }
 
 // A sum of products as text: three terms, dots, and what it comes to.
@@ -27,6 +37,10 @@ function products(symbols, pairs, divisor = 1, divided = "") {
   return `${symbols} = ${divided ? `(${inside})${divided}` : inside} = ${number(total, 4)}`;
 }
 const signed = (value) => (value < 0 ? `(${number(value)})` : number(value));
+const weightOf = (name) => {
+  const stored = data.weights[name];
+  return { columns: stored.shape[1], values: decode(stored, "data") };
+};
 const range = (count) => [...Array(count).keys()];
 
 const RULES = {
@@ -62,6 +76,26 @@ const RULES = {
     const two = columns.reduce((sum, j) => sum + g(j) * xhat(j), 0) / width;
     const result = (g(c) - one - xhat(c) * two) / sigma;
     return `(g − mean(g) − x̂ · mean(g·x̂)) / σ = (${signed(g(c))} − ${signed(one)} − ${signed(xhat(c))} · ${signed(two)}) / ${number(sigma)} = ${number(result, 4)}`;
+  },
+  z: (path, t, c) => {
+    const [dout, weight] = [matrix(`${path}.out`, "gradient"), weightOf(`${path}.output.weight`)];
+    const row = state.head * matrix(`${path}.z`).columns + c;
+    return products("Σ d out · W_O", range(dout.columns).map((j) => [at(dout, t, j), at(weight, row, j)]));
+  },
+  hidden: (path, t, c) => {
+    const [dout, weight] = [matrix(`${path}.out`, "gradient"), weightOf(`${path}.outer.weight`)];
+    return products("Σ d out · W₂", range(dout.columns).map((j) => [at(dout, t, j), at(weight, c, j)]));
+  },
+  intoLinear: (_, t, c) => {
+    const [dlogits, weight] = [matrix("logits", "gradient"), weightOf("output.weight")];
+    return products("Σ d logits · W", range(dlogits.columns).map((j) => [at(dlogits, t, j), at(weight, c, j)]));
+  },
+  contributions: (_, t, c) => {
+    const { entries } = lesson().boxes[state.box].ledger;
+    const columns = entries[0].value.shape.at(-1);
+    const parts = entries.map((entry) => [entry.name[data.languages.indexOf(state.language)], decode(entry.value, "data")[t * columns + c]]);
+    const total = parts.reduce((sum, [, value]) => sum + value, 0);
+    return `${parts.map(([name, value]) => `${name} ${signed(value)}`).join(" + ")} = ${number(total, 4)}`;
   },
   inner: (path, t, c) => {
     const [inner, dhidden] = [at(matrix(`${path}.inner`), t, c), at(matrix(`${path}.hidden`, "gradient"), t, c)];

@@ -52,7 +52,7 @@ function looks(row) {
     const weights = range(shape[0]).map((head) => values[(head * shape[1] + row) * shape[2] + column]);
     const mean = weights.reduce((sum, weight) => sum + weight, 0) / weights.length;
     const shade = level(mean, 1);
-    line.append(element("span", { class: `h${shade}${shade >= 7 ? " strong" : ""}`, title: number(mean) }, text), " ");
+    line.append(element("span", { class: `h${shade}${shade === 8 ? " strong" : ""}`, title: number(mean) }, text), " ");
   });
   return line;
 }

@@ -44,16 +44,31 @@ function show() {
   for (const direction of DIRECTIONS) byId(direction).setAttribute("aria-pressed", direction === state.direction);
   const place = order().indexOf(state.box);
   byId("step").textContent = word("step", { number: place + 1, count: order().length });
-  byId("first").disabled = byId("previous").disabled = place === 0;
-  byId("last").disabled = byId("next").disabled = place === order().length - 1;
+  for (const id of ["first", "previous"]) byId(id).setAttribute("aria-disabled", place === 0); // it may have the focus
+  for (const id of ["last", "next"]) byId(id).setAttribute("aria-disabled", place === order().length - 1);
   byId("play").textContent = word(timer ? "pause" : "play");
   byId("loss").textContent = number(lesson().loss, 4);
   byId("about").textContent = word("about", { parameters: lesson().parameters.toLocaleString("en") });
+  const focused = focusedPlace();
   showMap();
   showBox();
   showLedger();
   showWitnesses();
   showWriting();
+  focusAgain(focused);
+}
+
+// What is drawn anew loses the keyboard's focus: it goes to the same control of the new page. Where is it?
+const PLACES = ["#box .choice button", "#box .map svg", "#picture g[role=button]"];
+function focusedPlace() {
+  for (const selector of PLACES) {
+    const index = [...document.querySelectorAll(selector)].indexOf(document.activeElement);
+    if (index >= 0) return [selector, index];
+  }
+  return null;
+}
+function focusAgain(place) {
+  if (place) document.querySelectorAll(place[0])[place[1]]?.focus({ preventScroll: true });
 }
 
 let timer = null;
@@ -101,6 +116,8 @@ window.addEventListener("hashchange", () => {
   read();
   show();
 });
+const header = document.querySelector("header");
+new ResizeObserver(() => document.documentElement.style.setProperty("--header", `${header.offsetHeight}px`)).observe(header);
 if (navigator.language.startsWith("zh")) state.language = "zh";
 read();
 show();
