@@ -35,8 +35,8 @@ def which_head(subject: Subject) -> Answer:
         f"“{place.en}”: without it the loss that was trained, {report.loss:.2g}, rises by {most}. Of the "
         f"{cost.size} heads {cheap} cost less than {share} of that, so do not read much into their pictures. Gradient "
         f"times attention, which is cheaper, is the first order of the same thing: it foretells {told} for that head, "
-        f"and over all heads its correlation with the true cost is {report.correlation:.2f}. Cutting a head is no small "
-        "step; so cut, and see.",
+        f"and over all heads its correlation with the true cost is {report.correlation:.2f}. Cutting a head is no "
+        "small step; so cut, and see.",
         f"看去掉以后损失上升最多的那个。在 {len(pairs)} 个留出的句对上，是“{place.zh}”的头 {head + 1}：去掉它，"
         f"训练所用的损失（{report.loss:.2g}）上升 {most}。{cost.size} 个头里有 {cheap} 个，代价还不到它的 {share}，"
         f"它们的图不必过度解读。梯度乘注意力更省事，是同一件事的一阶近似：它对这个头的预测是 {told}，"
