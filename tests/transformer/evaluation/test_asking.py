@@ -1,12 +1,10 @@
-"""Scores: what counts as right, and that nothing but the pair itself can change its answer."""
+"""A model is asked: nothing but the pair itself can change its answer, and every right target counts."""
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from transformer import Transformer, TransformerConfig
-from transformer.evaluation import Answer, Score, evaluate, evaluate_splits
+from transformer.evaluation import Question, ask, evaluate, evaluate_splits, questions
 from transformer.tasks import Pair
 from transformer.vocabulary import EOS, PAD, Vocabulary
 
@@ -86,16 +84,32 @@ def test_splits_are_scored_by_name_and_empty_ones_left_out():
     assert {name: score.exact_match for name, score in scores.items()} == {"one": 1.0, "two": 0.0}
 
 
-@given(st.lists(st.sampled_from("abcd"), max_size=6), st.lists(st.sampled_from("abcd"), max_size=6))
-def test_an_answer_is_right_exactly_if_all_its_tokens_are(expected, written):
-    answer = Answer(("a",), tuple(expected), tuple(written))
-    assert 0 <= answer.tokens_right <= answer.tokens
-    assert answer.right == (answer.tokens_right == answer.tokens)
+def test_a_source_that_comes_again_is_one_question_with_every_target_once():
+    given_pairs = [Pair((source,), (target,)) for source, target in ("aa", "ab", "bb", "aa", "ac", "ba")]
+    assert questions(given_pairs) == [
+        Question(("a",), (("a",), ("b",), ("c",))),
+        Question(("b",), (("b",), ("a",))),
+    ]
 
 
-def test_scores_of_parts_add_up():
-    first, second = (Score((Answer((), ("a",), (letter,)),)) for letter in "ab")
-    assert (first + second).exact_match == 0.5
+def test_a_question_is_right_by_any_of_its_targets_and_the_answer_knows_all():
+    targets = (("b",), ("a", "b", "c"), ("a",))
+    score = ask(Echo({"c": "d"}), [Question(("a",), targets), Question(("c",), targets)], LETTERS, LETTERS)
+    assert [answer.right for answer in score.answers] == [True, False]
+    assert [answer.references for answer in score.answers] == [targets, targets]
+
+
+def test_writing_is_long_enough_for_the_longest_of_several_targets():
+    asked = [Question(tuple("abcde"), (("a",), tuple("abcde")))]
+    assert ask(Echo(), asked, LETTERS, LETTERS).exact_match == 1.0
+
+
+def test_evaluate_holds_each_pair_against_its_own_target_and_splits_against_all():
+    given_pairs = [Pair(("a",), ("b",)), Pair(("a",), ("a",))]
+    own = evaluate(Echo(), given_pairs, LETTERS, LETTERS)
+    assert [answer.right for answer in own.answers] == [False, True]
+    together = evaluate_splits(Echo(), {"all": given_pairs}, LETTERS, LETTERS)["all"]
+    assert (together.size, together.exact_match) == (1, 1.0)
 
 
 def test_a_real_models_answers_do_not_depend_on_the_batch_or_on_the_other_pairs():

@@ -1,0 +1,1 @@
+"""What `python -m demos evaluate` reads and prints."""
