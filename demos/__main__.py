@@ -32,6 +32,7 @@ ORDER = (
     "warmup",
     "lengths",
     "bugs",
+    "data",
     "benchmark",
 )  # as a newcomer meets them; other commands follow by the alphabet
 INTERRUPTED, PIPE_CLOSED = 130, 141  # 128 + the signal's number, as a shell reports it

@@ -24,6 +24,7 @@ COMMANDS = [
     "warmup",
     "lengths",
     "bugs",
+    "data",
     "benchmark",
 ]
 
