@@ -13,9 +13,9 @@ looking at where the first wrong word stands, and at what the cross-attention of
 - No far place looks like the right one. Pair i of a head's numbers turns once in 2 pi base^(2i / D_h) places. A period
   that is not longer than the trained strings was met in training, and other pairs tell the places apart; where the next
   one ends, two places look alike for the first time, and both are attended: `Setting.horizon`. With heads 16 wide and
-  the usual base 10000 the periods are 6, 20, 63, ..., and what was trained on up to 20 or 40 letters fails from about
-  60 on; with the base 1000000 they are 6, 35, 199, ..., and what was trained on up to 40 is right at 160, not at 200.
-  To sharpen the scores of longer strings makes it worse.
+  the usual base 10000 the periods are 6, 20, 63, ..., and what was trained on up to 20 or 40 letters begins to fail
+  at about 60, by how much depends on the seed; with the base 1000000 they are 6, 35, 199, ..., and what was trained on
+  up to 40 is right at 160 and always wrong at 200. To sharpen the scores of longer strings makes it worse.
 """
 
 from collections.abc import Sequence
