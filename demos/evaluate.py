@@ -82,7 +82,8 @@ def require_sacrebleu() -> None:
 
 def unseen_pairs(task: "Task", seed: int) -> dict[str, list["Pair"]]:
     """The test set of the task by split; seed 0 draws the one that every report is about."""
-    return task.test_set(task.test_size, seed=seed)
+    with told_plainly(ImportError):  # the task dates wants Babel
+        return task.test_set(task.test_size, seed=seed)
 
 
 def score_in_time(

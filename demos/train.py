@@ -6,12 +6,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from demos.options import positive_number, positive_real, whole_number
 from demos.problems import UserError, describe, told_plainly
 
 if TYPE_CHECKING:
+    from transformer.training.config import Changes
     from transformer.training.report import Judgement
     from transformer.training.run import Run
 
@@ -47,6 +48,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="threads that share the work of every batch (default 1; 2 pay for models wider than the tasks' own)",
     )
     parser.add_argument(
+        "--set",
+        action="append",
+        metavar="A.B=C",
+        help="change any setting of config.toml, as in model.layers=3 or model.positions=rotary (repeatable)",
+    )
+    parser.add_argument(
+        "--config", type=Path, metavar="FILE", help="start from a file such as a run's config.toml, not from the recipe"
+    )
+    parser.add_argument(
         "--out", type=Path, metavar="RUN", help="the run's folder (default runs/TASK; never overwritten)"
     )
     parser.add_argument(
@@ -63,17 +73,44 @@ def run(options: argparse.Namespace) -> int:
 
     if options.resume is not None:
         return learn(resumed(options), options.max_seconds)
-    if options.task is None:
+    task, of_file = from_file(options)
+    if task is None:
         raise UserError(f"which task? {', '.join(TASKS)} (as in: python -m demos train translate)")
-    with new_run(options.task, options.out, {name: getattr(options, name) for name in SETTINGS}) as made:
+    with new_run(task, options.out, of_file, of_options(options)) as made:
         return learn(made, options.max_seconds)
 
 
+def from_file(options: argparse.Namespace) -> "tuple[str | None, Changes]":
+    """The task, and what --config changes of its recipe."""
+    from transformer.training.changes import read_changes
+
+    if options.config is None:
+        return options.task, {}
+    with told_plainly(ValueError):
+        task, changes = read_changes(options.config)
+    if options.task is not None and task not in (None, options.task):
+        raise UserError(f"{options.config} is of the task {task}, not {options.task}")
+    return options.task or task, changes
+
+
+def of_options(options: argparse.Namespace) -> "Changes":
+    """What --set and the options beside it change."""
+    from transformer.training.changes import parse_changes
+
+    with told_plainly(ValueError):
+        changes = parse_changes(options.set or ())
+    chosen = {name: getattr(options, name) for name in SETTINGS if getattr(options, name) is not None}
+    for name in chosen:
+        if name in changes.get("training", {}):
+            raise UserError(f"--{name.replace('_', '-')} and --set training.{name} are the same setting: leave one out")
+    return {**changes, "training": {**changes.get("training", {}), **chosen}}
+
+
 @contextmanager
-def new_run(task_name: str, out: Path | None, changes: dict[str, Any]) -> "Iterator[Run]":
+def new_run(task_name: str, out: Path | None, *changes: "Changes") -> "Iterator[Run]":
     """Make the folder of a new run; it is gone at the end if not even one step was made.
 
-    changes: what is to differ from the task's recipe, None for nothing.
+    changes: what is to differ from the task's recipe, one after another.
     """
     from transformer.tasks import get_task
     from transformer.training.config import configure
@@ -81,7 +118,7 @@ def new_run(task_name: str, out: Path | None, changes: dict[str, Any]) -> "Itera
 
     with told_plainly(ValueError):
         task = get_task(task_name)
-        config = configure(task, **{name: value for name, value in changes.items() if value is not None})
+        config = configure(task, *changes)
         path = out if out is not None else free_path(task.name)
         made = create_run(path, config, task)
     try:
@@ -97,7 +134,7 @@ def resumed(options: argparse.Namespace) -> "Run":
     from minigrad.errors import MinigradError
     from transformer.training.run import open_run
 
-    for name in ("out", "schedule", "peak_rate", "warmup", "workers"):
+    for name in ("out", "schedule", "peak_rate", "warmup", "workers", "set", "config"):
         if getattr(options, name) is not None:
             raise UserError(
                 f"--{name.replace('_', '-')} can't change a run that is resumed: leave it out, or start a new run"
@@ -128,7 +165,8 @@ def learn(run: "Run", max_seconds: float | None) -> int:
     from transformer.training.report import judge, write_curve
 
     to_go_on = f"To go on: {resume_command(run.path)}"
-    with told_plainly(RunError, MinigradError), told_plainly(TrainingFailed, MemoryError, OSError, status=1):
+    unusable = RunError, MinigradError, ImportError  # the last, where the task dates has no Babel
+    with told_plainly(*unusable), told_plainly(TrainingFailed, MemoryError, OSError, status=1):
         try:
             outcome = train(run, progress_on(sys.stdout), max_seconds)
             judgement = judge(run, outcome)

@@ -46,7 +46,7 @@ def train_first(out: Path | None, seed: int | None, max_seconds: float | None, q
     stopped = runs_of(TASK)[:1] if out is None else []
     with (
         redirect_stdout(sys.stderr) if quiet else nullcontext(),  # where only translations may be
-        new_run(TASK, out, {"seed": seed}) as made,
+        new_run(TASK, out, {"training": {} if seed is None else {"seed": seed}}) as made,
     ):
         print(f"There is no trained run yet: training one first, into {made.path} (a minute or two).")
         for path in stopped:

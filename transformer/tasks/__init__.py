@@ -2,6 +2,10 @@
 
 from difflib import get_close_matches
 
+from transformer.tasks.dates import DATES
+from transformer.tasks.number_words import NUMBERS
+from transformer.tasks.parity import PARITY
+from transformer.tasks.sort import SORT
 from transformer.tasks.stream import batch_for_step, encode_pairs, pairs_for_step
 from transformer.tasks.symbols import COPY, REVERSE
 from transformer.tasks.task import Pair, Recipe, Task
@@ -9,7 +13,7 @@ from transformer.tasks.translate import TRANSLATE
 
 __all__ = ["TASKS", "Pair", "Recipe", "Task", "batch_for_step", "encode_pairs", "get_task", "pairs_for_step"]
 
-TASKS: dict[str, Task] = {task.name: task for task in (COPY, REVERSE, TRANSLATE)}
+TASKS: dict[str, Task] = {task.name: task for task in (COPY, REVERSE, TRANSLATE, SORT, NUMBERS, DATES, PARITY)}
 
 
 def get_task(name: str) -> Task:

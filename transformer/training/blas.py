@@ -39,7 +39,7 @@ def limited_blas(config: RunConfig) -> AbstractContextManager[object]:
     Workers have one each: they are the threads.
     """
     training = config.training
-    tokens = training.batch_size * config.model.max_length
+    tokens = training.batch_size * config.model.max_length // training.accumulate
     wanted = blas_threads(config.model, tokens) if training.workers == 1 else 1
     controller = ThreadpoolController()
     available = [library["num_threads"] for library in controller.select(user_api="blas").info()]

@@ -11,11 +11,10 @@ two workers are about 1.6 times as fast as one with d_model 128 and 64 x 20 toke
 64 x 12, and take half as much CPU time more.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextvars import copy_context
-from functools import reduce
-from operator import add
+from itertools import pairwise
 from types import TracebackType
 from typing import Self
 
@@ -32,12 +31,14 @@ DROPOUT_STREAM = 1  # keeps dropout's random numbers apart from the data's, whic
 class Workers:
     """Threads that share the work of every batch: the one that asks, and `count` - 1 more.
 
+    accumulate: into how many micro-batches each cuts its part. It computes one after another and adds up their
+    gradients, so that it holds the graph of one at a time.
     A hook on a parameter is called once a part, from that part's thread, with that part's gradient.
     Used as `with Workers(2) as workers: workers.loss_and_gradients(...)`.
     """
 
-    def __init__(self, count: int) -> None:
-        self._count = count
+    def __init__(self, count: int, accumulate: int = 1) -> None:
+        self._count, self._accumulate = count, accumulate
         self._others = ThreadPoolExecutor(max(1, count - 1), "worker")  # starts a thread once it has something to do
 
     def __enter__(self) -> Self:
@@ -62,21 +63,41 @@ class Workers:
         seed, step: each part's dropout is drawn from [seed, DROPOUT_STREAM, step, part].
         What a part raises is raised here, the first part's first, once all have come to an end.
         """
-        parts = batch.split(self._count)
+        workers = min(self._count, len(batch))
+        parts = list(enumerate(batch.split(min(workers * self._accumulate, len(batch)))))
+        bounds = [len(parts) * worker // workers for worker in range(workers + 1)]
+        shares = [parts[start:stop] for start, stop in pairwise(bounds)]
 
-        def work(number: int) -> tuple[float, list[mg.Tensor]]:
-            dropout = np.random.default_rng([seed, DROPOUT_STREAM, step, number])
-            return part_of_gradients(model, parameters, parts[number], batch.tokens, label_smoothing, dropout)
+        def work(share: list[tuple[int, Batch]]) -> tuple[float, list[mg.Tensor]]:
+            return summed(
+                part_of_gradients(
+                    model,
+                    parameters,
+                    part,
+                    batch.tokens,
+                    label_smoothing,
+                    np.random.default_rng([seed, DROPOUT_STREAM, step, number]),
+                )
+                for number, part in share
+            )
 
         # What holds here (errstate, default dtype) is to hold there: a new thread begins with an empty context.
-        others = [self._others.submit(copy_context().run, work, number) for number in range(1, len(parts))]
+        others = [self._others.submit(copy_context().run, work, share) for share in shares[1:]]
         try:
-            results = [work(0)]
+            first = work(shares[0])
         finally:
             wait(others)
-        results += [other.result() for other in others]
-        losses, gradients = zip(*results, strict=True)
-        return reduce(add, losses), [reduce(add, column) for column in zip(*gradients, strict=True)]
+        return summed(iter([first, *(other.result() for other in others)]))
+
+
+def summed(results: Iterator[tuple[float, list[mg.Tensor]]]) -> tuple[float, list[mg.Tensor]]:
+    """The sums of the losses and of each gradient, added in their order, as soon as they come."""
+    loss, gradients = next(results)
+    for more, others in results:
+        loss += more
+        for place, other in enumerate(others):
+            gradients[place] = gradients[place] + other  # one at a time: the old one is freed
+    return loss, gradients
 
 
 def part_of_gradients(

@@ -14,7 +14,7 @@ from transformer.evaluation import evaluate
 from transformer.model import Transformer
 from transformer.tasks.stream import batch_for_step
 from transformer.tasks.task import Pair, Task
-from transformer.training.averaging import RunningAverage
+from transformer.training.averaging import Average, CheckpointMean, RunningAverage
 from transformer.training.blas import limited_blas
 from transformer.training.config import TrainingConfig, save_config
 from transformer.training.errors import TrainingFailed, TrainingInterrupted
@@ -54,7 +54,7 @@ def train(run: Run, progress: Progress, max_seconds: float | None = None) -> Out
         Interruption() as interruption,
         limited_blas(run.config),
         np.errstate(all="ignore"),  # what overflows is found and named below
-        Workers(config.workers) as workers,
+        Workers(config.workers, config.accumulate) as workers,
         ExitStack() as opened,
     ):
         saved = run.load_last()
@@ -62,7 +62,7 @@ def train(run: Run, progress: Progress, max_seconds: float | None = None) -> Out
         parameters = model.parameters()
         schedule = learning_rate(config, run.config.model.d_model)
         optimizer = mg.optim.Adam(parameters, lr=schedule, betas=(0.9, 0.98), eps=1e-9)
-        average = RunningAverage(model, config.averaging)
+        average = average_of(model, config)
         state = saved.restore(model, average, optimizer) if saved else TrainingState()
         remove_leftovers(run.path)
         save_config(run.config, run.config_file)  # it may ask for more steps than before; now it is known to fit
@@ -105,7 +105,7 @@ def train(run: Run, progress: Progress, max_seconds: float | None = None) -> Out
             out_of_time = time.monotonic() >= deadline
             if step % config.evaluate_every == 0 or step == config.steps or out_of_time:
                 cpu_start = time.process_time()
-                judged.load_state_dict(average.state_dict())
+                judged.load_state_dict(average.weights())
                 largest = np.max([np.abs(parameter.data).max() for parameter in judged.parameters()])
                 require_finite(run, step, {"largest weight": largest})
                 score = evaluate(judged, validation, run.source_vocabulary, run.target_vocabulary)
@@ -129,6 +129,13 @@ def train(run: Run, progress: Progress, max_seconds: float | None = None) -> Out
             if out_of_time:
                 break
     return Outcome(state, stopped_early=state.step < config.steps)
+
+
+def average_of(model: Transformer, config: TrainingConfig) -> Average:
+    """The average of the model's weights that is judged and used."""
+    if config.checkpoints:
+        return CheckpointMean(model, config.checkpoints, config.evaluate_every)
+    return RunningAverage(model, config.averaging)
 
 
 def learning_rate(config: TrainingConfig, d_model: int) -> Callable[[int], float]:

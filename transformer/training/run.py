@@ -26,7 +26,7 @@ from minigrad.atomic import write_atomically
 from transformer.model import Transformer
 from transformer.tasks import get_task
 from transformer.tasks.task import Task
-from transformer.training.averaging import RunningAverage
+from transformer.training.averaging import Average
 from transformer.training.config import RunConfig, load_config, save_config
 from transformer.training.errors import RunError
 from transformer.training.metrics import read_metrics
@@ -87,9 +87,7 @@ class Run:
         """The result."""
         return self.path / "report.json"
 
-    def save_last(
-        self, model: Transformer, average: RunningAverage, optimizer: mg.optim.Adam, state: TrainingState
-    ) -> None:
+    def save_last(self, model: Transformer, average: Average, optimizer: mg.optim.Adam, state: TrainingState) -> None:
         """Keep the state after a whole step, in place of the one before."""
         self._withdraw_result()
         save_state(self.last_file, self.config, model, average, optimizer, state)

@@ -14,7 +14,7 @@ import numpy.typing as npt
 import minigrad as mg
 from minigrad.errors import MinigradError
 from transformer.model import Transformer
-from transformer.training.averaging import RunningAverage
+from transformer.training.averaging import Average
 from transformer.training.config import RunConfig
 from transformer.training.errors import RunError
 from transformer.training.stored import STATE, read_stored, store
@@ -48,7 +48,7 @@ class Saved:
     state: TrainingState
     arrays: Mapping[str, npt.NDArray[Any]]
 
-    def restore(self, model: Transformer, average: RunningAverage, optimizer: mg.optim.Adam) -> TrainingState:
+    def restore(self, model: Transformer, average: Average, optimizer: mg.optim.Adam) -> TrainingState:
         """Give all three what they had, and return where training stood. Raises RunError if it does not fit them."""
         load_weights(self.path, model, _part(self.arrays, MODEL))
         try:
@@ -63,7 +63,7 @@ def save_state(
     path: Path,
     config: RunConfig,
     model: Transformer,
-    average: RunningAverage,
+    average: Average,
     optimizer: mg.optim.Adam,
     state: TrainingState,
 ) -> None:

@@ -74,6 +74,7 @@ def test_a_recipe_has_few_padded_places_and_as_many_tokens_in_every_step(name):
         tokens.append(sum(np.count_nonzero(side != PAD) for side in sides))
         words += tokens[-1]
         pairs.append(len(batch))
-    assert words > (0.85 if training.window >= 8 else 0.75) * places  # in the order drawn: 0.55
+    sides_differ = name == "numbers"  # in length, and pairs are sorted by the longer one
+    assert words > (0.85 if training.window >= 8 and not sides_differ else 0.75) * places  # in the order drawn: 0.55
     assert np.mean(pairs) == training.batch_size
     assert 0.75 * np.mean(tokens) < min(tokens) <= max(tokens) < 1.25 * np.mean(tokens)

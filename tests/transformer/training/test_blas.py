@@ -35,6 +35,17 @@ def test_the_papers_model_has_two_and_every_task_one():
         assert blas_threads(config.model, config.training.batch_size * config.model.max_length) == 1
 
 
+@pytest.mark.parametrize(("accumulate", "expected"), [(1, 2), (4, 2), (5, 1)])
+def test_it_is_a_micro_batch_that_has_to_be_large(tiny_config, accumulate, expected):
+    config = replace(
+        tiny_config,
+        model=replace(tiny_config.model, d_model=512),
+        training=replace(tiny_config.training, batch_size=64, accumulate=accumulate),
+    )  # 64 x 17 tokens
+    with ThreadpoolController().limit(limits=2, user_api="blas"), limited_blas(config):
+        assert threads() == {expected}
+
+
 @pytest.mark.parametrize(("d_model", "workers", "expected"), [(512, 1, 2), (512, 2, 1), (64, 1, 1), (64, 2, 1)])
 def test_workers_have_one_each(tiny_config, d_model, workers, expected):
     config = replace(

@@ -74,28 +74,28 @@ def edited(tmp_path, config, old, new):
     ("old", "new", "complaint"),
     [
         ("steps = 12\n", "", "the key training.steps is missing"),
-        ("steps = 12\n", "steps = 12\nstep = 3\n", "unknown key training.step "),
+        ("steps = 12\n", "steps = 12\nstep = 3\n", r"unknown key training.step \(did you mean training.steps\?\)"),
         ("source_vocab = 24\n", "", "the key model.source_vocab is missing"),
         ('task = "copy"\n', "", "the key task is missing"),
         ('task = "copy"\n', "task = 3\n", "task must be a name"),
         ('task = "copy"\n', 'task = "copy"\nextra = 1\n', "unknown key extra"),
-        ("steps = 12\n", "steps = 12.5\n", "training.steps must be of type int"),
-        ("steps = 12\n", "steps = true\n", "training.steps must be of type int"),
-        ("steps = 12\n", 'steps = "12"\n', "training.steps must be of type int"),
+        ("steps = 12\n", "steps = 12.5\n", r"training.steps must be a whole number, got 12\.5"),
+        ("steps = 12\n", "steps = true\n", "training.steps must be a whole number, got True"),
+        ("steps = 12\n", 'steps = "12"\n', "training.steps must be a whole number, got '12'"),
         ("steps = 12\n", "steps = 0\n", "steps must be at least 1"),
-        ("peak_rate = 1.0\n", "peak_rate = nan\n", "nan"),
+        ("peak_rate = 1.0\n", "peak_rate = nan\n", "training.peak_rate must be a number, got nan"),
         ("heads = 2\n", "heads = 3\n", "8.*3|3.*8"),
         ("steps = 12\n", "steps = = 12\n", "not a TOML file"),
         ('norm = "post"\n', 'norm = "Post"\n', r"\[model\] norm is 'post' or 'pre', not 'Post'"),
         ('norm_kind = "layer"\n', 'norm_kind = "batch"\n', "norm_kind is 'layer' or 'rms', not 'batch'"),
         ('positions = "sinusoidal"\n', 'positions = "rope"\n', "positions is .*'rotary' or .*, not 'rope'"),
-        ('positions = "sinusoidal"\n', "positions = 3\n", "model.positions must be of type str, got 3"),
+        ('positions = "sinusoidal"\n', "positions = 3\n", "model.positions must be 'sinusoidal' or .*, got 3"),
         ('cross_positions = "none"\n', 'cross_positions = "alibi"\n', "cross_positions is 'none' or .*, not 'alibi'"),
         ('feed_forward = "relu"\n', 'feed_forward = "silu"\n', "feed_forward is .*'swiglu', not 'silu'"),
         ("kv_heads = 0\n", "kv_heads = 3\n", "heads=2 must be a multiple of kv_heads=3"),
-        ("kv_heads = 0\n", "kv_heads = true\n", "model.kv_heads must be of type int, got True"),
-        ("bias = true\n", "bias = 1\n", "model.bias must be of type bool, got 1"),
-        ("bias = true\n", "biases = true\n", "unknown key model.biases .*bias"),
+        ("kv_heads = 0\n", "kv_heads = true\n", "model.kv_heads must be a whole number, got True"),
+        ("bias = true\n", "bias = 1\n", "model.bias must be true or false, got 1"),
+        ("bias = true\n", "biases = true\n", r"unknown key model.biases \(did you mean model.bias\?\)"),
     ],
 )
 def test_what_is_wrong_is_named_in_one_line(tmp_path, tiny_config, old, new, complaint):
@@ -108,8 +108,9 @@ def test_what_is_wrong_is_named_in_one_line(tmp_path, tiny_config, old, new, com
 
 @pytest.mark.parametrize(
     "line",
-    ["averaging = 0.99\n", "window = 1\n", "workers = 1\n", 'norm_kind = "layer"\n', 'positions = "sinusoidal"\n',
-     'cross_positions = "none"\n', 'feed_forward = "relu"\n', "kv_heads = 0\n", "bias = true\n"],
+    ["averaging = 0.99\n", "window = 1\n", "workers = 1\n", "accumulate = 1\n", 'norm_kind = "layer"\n',
+     'positions = "sinusoidal"\n', 'cross_positions = "none"\n', 'feed_forward = "relu"\n', "kv_heads = 0\n",
+     "bias = true\n", "checkpoints = 0\n"],
 )  # fmt: skip
 def test_a_setting_that_an_older_run_does_not_name_has_its_default(tmp_path, tiny_config, line):
     assert load_config(edited(tmp_path, tiny_config, line, "")) == tiny_config
@@ -137,11 +138,15 @@ def test_sections_must_be_tables_and_the_file_must_be_there_and_be_text(tmp_path
         *({field.name: 0} for field in fields(TrainingConfig) if field.name in ("steps", "warmup", "batch_size")),
         {"window": 0},
         {"workers": 0},
+        {"accumulate": 0},
+        {"accumulate": 65},
         {"peak_rate": 0.0},
+        {"peak_rate": float("inf")},
         {"clip_norm": -1.0},
         {"label_smoothing": 1.0},
         {"averaging": 1.0},
         {"seed": -1},
+        {"checkpoints": -1},
     ],
 )
 def test_settings_without_sense_are_refused(changes):

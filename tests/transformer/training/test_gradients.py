@@ -1,7 +1,11 @@
-"""A batch shared by workers: the loss and gradients of the whole batch, the same bits every time, and no loose ends."""
+"""A batch shared by workers, or cut into micro-batches: the loss and gradients of the whole batch, no loose ends.
+
+And the same bits every time.
+"""
 
 import signal
 import threading
+import tracemalloc
 from dataclasses import replace
 
 import numpy as np
@@ -33,19 +37,20 @@ def in_float64(config=CONFIG):
         return Transformer(config, rng=3)
 
 
-def shared_by(count, model, batch, smoothing=0.1, seed=5, step=2):
-    with Workers(count) as workers:
+def shared_by(count, model, batch, smoothing=0.1, seed=5, step=2, accumulate=1):
+    with Workers(count, accumulate) as workers:
         return workers.loss_and_gradients(model, model.parameters(), batch, smoothing, seed, step)
 
 
 @settings(deadline=None)
-@given(batch=batches, count=st.integers(1, 4), smoothing=st.sampled_from([0.0, 0.2]))
-def test_any_number_of_workers_find_the_loss_and_gradients_of_the_whole_batch(batch, count, smoothing):
+@given(batch=batches, count=st.integers(1, 4), accumulate=st.integers(1, 4), smoothing=st.sampled_from([0.0, 0.2]))
+def test_any_number_of_workers_find_the_loss_and_gradients_of_the_whole_batch(batch, count, accumulate, smoothing):
+    """In any number of micro-batches, too, of pairs of unequal length."""
     model = in_float64()
     logits = model(batch.source, batch.target_in)
     expected = mg.cross_entropy(logits, batch.target_out, ignore_index=PAD, label_smoothing=smoothing)
     expected.backward()
-    loss, found = shared_by(count, model, batch, smoothing)
+    loss, found = shared_by(count, model, batch, smoothing, accumulate=accumulate)
     assert loss == pytest.approx(expected.item(), rel=1e-12)
     for (name, parameter), gradient in zip(model.named_parameters(), found, strict=True):
         np.testing.assert_allclose(gradient.data, parameter.grad.data, rtol=0, atol=1e-12, err_msg=name)
@@ -64,12 +69,12 @@ def test_one_worker_finds_the_very_bits_of_backward(batch):
 
 
 @settings(deadline=None, max_examples=20)
-@given(batch=batches, count=st.integers(2, 4))
-def test_the_same_bits_whichever_worker_is_ready_first(batch, count):
+@given(batch=batches, count=st.integers(2, 4), accumulate=st.integers(1, 3))
+def test_the_same_bits_whichever_worker_is_ready_first(batch, count, accumulate):
     model = Transformer(replace(CONFIG, dropout=0.3), rng=3)
-    loss, found = shared_by(count, model, batch)
+    loss, found = shared_by(count, model, batch, accumulate=accumulate)
     for _ in range(3):
-        again, others = shared_by(count, model, batch)
+        again, others = shared_by(count, model, batch, accumulate=accumulate)
         assert again == loss
         for gradient, other in zip(found, others, strict=True):
             np.testing.assert_array_equal(gradient.data, other.data)
@@ -96,6 +101,53 @@ def test_each_part_has_dropout_of_its_own(monkeypatch):
     expected = [np.random.default_rng([5, DROPOUT_STREAM, 2, part]).random(3).tolist() for part in (0, 1)]
     assert drawn == {("MainThread", 1): expected[0], ("worker_0", 2): expected[1]}
     assert expected[0] == np.random.default_rng([5, DROPOUT_STREAM, 2]).random(3).tolist()  # as runs before workers had
+
+
+@pytest.mark.parametrize(
+    ("pairs", "count", "accumulate", "sizes"),
+    [
+        (7, 1, 1, [[7]]),
+        (7, 1, 3, [[2, 2, 3]]),
+        (8, 2, 2, [[2, 2], [2, 2]]),
+        (3, 2, 2, [[1], [1, 1]]),
+        (2, 4, 3, [[1], [1]]),
+    ],
+)
+def test_micro_batches_are_the_parts_in_their_order_each_with_dropout_of_its_own(
+    monkeypatch, pairs, count, accumulate, sizes
+):
+    seen = {}
+
+    def watched(model, parameters, batch, tokens, smoothing, rng):
+        seen.setdefault(threading.current_thread().name, []).append((batch.source[:, 0].tolist(), rng.random()))
+        return 1.0, [mg.Tensor(1.0)]
+
+    monkeypatch.setattr(gradients, "part_of_gradients", watched)
+    batch = make_batch([([4 + pair], [5]) for pair in range(pairs)])
+    with Workers(count, accumulate) as workers:
+        loss, (total,) = workers.loss_and_gradients(None, [], batch, 0.0, seed=5, step=2)
+    assert loss == total.item() == sum(map(len, sizes))
+    of_threads = sorted(seen.values(), key=lambda shares: shares[0])
+    parts = [part for share in of_threads for part in share]
+    assert [len(part) for part, _ in parts] == [size for share in sizes for size in share]
+    assert [row for part, _ in parts for row in part] == [4 + pair for pair in range(pairs)]
+    expected = [np.random.default_rng([5, DROPOUT_STREAM, 2, part]).random() for part in range(len(parts))]
+    assert [drawn for _, drawn in parts] == expected
+
+
+def test_four_micro_batches_take_far_less_memory_than_the_batch_at_once():
+    model = Transformer(replace(CONFIG, max_length=40), rng=3)
+    batch = make_batch([([4] * 40, [5] * 39)] * 16)
+
+    def peak(accumulate):
+        tracemalloc.start()
+        try:
+            shared_by(1, model, batch, accumulate=accumulate)
+            return tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+
+    assert peak(4) < 0.5 * peak(1)
 
 
 def test_what_holds_for_the_caller_holds_for_workers():
@@ -156,8 +208,9 @@ def test_models_called_by_many_threads_at_once_do_not_disturb_each_other():
         assert paths == [step.node.path for step in mg.walk(mg.sum(logits))]
 
 
-def test_a_run_with_two_workers_has_the_same_bits_every_time_and_after_being_resumed(make_run):
-    runs = [make_run(name, workers=2) for name in ("first", "second", "parts")]
+@pytest.mark.parametrize(("workers", "accumulate"), [(2, 1), (1, 3), (2, 2)])
+def test_a_shared_or_cut_batch_has_the_same_bits_every_time_and_after_being_resumed(make_run, workers, accumulate):
+    runs = [make_run(name, workers=workers, accumulate=accumulate) for name in ("first", "second", "parts")]
     for run in runs:
         train(run, Silent(), max_seconds=1e-6 if run is runs[2] else None)
     train(runs[2], Silent())
@@ -182,11 +235,17 @@ def test_ctrl_c_while_workers_are_at_work_ends_the_step_and_the_run_goes_on_to_t
     np.testing.assert_equal(mg.load(parts.last_file), mg.load(whole.last_file))
 
 
-def test_two_workers_train_as_one_does(make_run):
+@pytest.mark.parametrize(("workers", "accumulate"), [(2, 1), (1, 3), (2, 2)])
+def test_two_workers_and_micro_batches_train_as_one_batch_does(make_run, monkeypatch, workers, accumulate):
     """Without dropout, and but for rounding."""
+    calls, honest = [], gradients.part_of_gradients
+    monkeypatch.setattr(gradients, "part_of_gradients", lambda *given: calls.append(None) or honest(*given))
     one, two = (
         replace(run, config=replace(run.config, model=replace(run.config.model, dropout=0.0)))
-        for run in (make_run("one", peak_rate=1e-3), make_run("two", peak_rate=1e-3, workers=2))
+        for run in (
+            make_run("one", peak_rate=1e-3),
+            make_run("two", peak_rate=1e-3, workers=workers, accumulate=accumulate),
+        )
     )
     for run in (one, two):
         train(run, Silent())
@@ -194,3 +253,4 @@ def test_two_workers_train_as_one_does(make_run):
         assert second.loss == pytest.approx(first.loss, rel=1e-5)
         assert second.gradient_norm == pytest.approx(first.gradient_norm, rel=1e-3)
         assert second.tokens == first.tokens
+    assert len(calls) == 12 * (1 + workers * accumulate)  # steps of 4 pairs
