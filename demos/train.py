@@ -216,6 +216,7 @@ def tell(run: "Run", judgement: "Judgement") -> None:
     print(f"\nsaved in {run.path} (the report, samples.txt, and curve.svg for your browser)\ntry next:")
     print(f'  python -m demos translate "{task.example}" --run {run.path}')
     print(f"  python -m demos evaluate {run.path}")
+    print(f"  python -m demos study --run {run.path}")
     for following in list(TASKS)[list(TASKS).index(task.name) + 1 :][:1]:
         print(f"  python -m demos train {following}")
     print("  python -m demos graph --out drawings")
