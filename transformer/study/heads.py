@@ -16,7 +16,7 @@ from transformer.model import Transformer
 from transformer.positions import places_of
 from transformer.study.figures import Bars, Grid, Label, Table, Words
 from transformer.study.figures.words import number
-from transformer.study.trace import COPIES, Array, Trace, traced
+from transformer.study.trace import COPIES, Array, Trace, losses_of_copies, traced
 from transformer.vocabulary import PAD
 
 Role = Literal["previous", "same", "mirror", "first"]
@@ -135,17 +135,16 @@ def heads(model: Transformer, source: Any, target_in: Any, target: Any, label_sm
     trace = traced(model, source, target_in, target, label_smoothing)
     attentions = tuple(name.removesuffix(".pattern") for name in trace.seen if name.endswith(".pattern"))
     sights = [Sight.of(trace, path) for path in attentions]
-    patterns = [trace.seen[f"{path}.pattern"] for path in attentions]
-    zs = [trace.seen[f"{path}.z"] for path in attentions]
-    weights = [pattern.data for pattern in patterns]
+    patterns, zs = ([f"{path}.{last}" for path in attentions] for last in ("pattern", "z"))
+    weights = [trace.seen[name].data for name in patterns]
     return Heads(
         attentions,
         {role: np.array([s.share(p, role) for s, p in zip(sights, weights, strict=True)]) for role in get_args(Role)},
         {role: np.array([float(s.share(s.uniform, role)[0]) for s in sights]) for role in get_args(Role)},
         np.array([s.entropy(p) for s, p in zip(sights, weights, strict=True)]),
         np.array([float(s.entropy(s.uniform)[0]) for s in sights]),
-        np.array([np.abs(pattern.data * gradient(pattern)).sum(axis=(0, 2, 3)) for pattern in patterns]),
-        np.array([-(z.data * gradient(z)).sum(axis=(0, 2, 3)) for z in zs]),
+        np.array([np.abs(trace.seen[p].data * trace.gradient(p)).sum(axis=(0, 2, 3)) for p in patterns]),
+        np.array([-(trace.seen[z].data * trace.gradient(z)).sum(axis=(0, 2, 3)) for z in zs]),
         np.array([ablated(trace, path) for path in attentions]),
         float(trace.loss.data),
     )
@@ -178,11 +177,6 @@ def words_for(path: str) -> Words:
         return Words(f"encoder {n}", f"编码器 {n}")
     cross = kind == "cross_attention"
     return Words(f"decoder {n}, {'cross' if cross else 'self'}", f"解码器 {n}，{'交叉' if cross else '自'}")
-
-
-def gradient(activation: mg.Tensor) -> Array:
-    """An activation's gradient; 0 where the loss does not depend on it."""
-    return np.zeros(activation.shape) if activation.grad is None else activation.grad.data
 
 
 class Sight(NamedTuple):
@@ -242,17 +236,4 @@ def _without(trace: Trace, attention: str, those: npt.NDArray[np.int64]) -> Arra
     """The loss without one head, for each of `those`."""
     batch, count = len(trace.source), trace.seen[f"{attention}.z"].shape[1]
     kept = np.repeat(those[:, None] != np.arange(count), batch, axis=0)[:, :, None, None]
-    source, target_in, target = (
-        np.tile(ids, (len(those), 1)) for ids in (trace.source, trace.target_in, trace.target)
-    )  # fmt: skip
-    with mg.no_grad(), trace.model.patch({f"{attention}.z": partial(mg.where, kept, y=0.0)}):
-        if attention.startswith("encoder"):
-            logits = trace.model(source, target_in)
-        else:  # what the encoder makes is as it was
-            memory = np.tile(trace.seen["encoder.out"].data, (len(those), 1, 1))
-            logits = trace.model.decode(target_in, mg.Tensor(memory), source)
-        each = mg.cross_entropy(
-            logits, target, ignore_index=PAD, label_smoothing=trace.label_smoothing, reduction="none"
-        )
-    found: Array = each.data.reshape(len(those), -1).sum(axis=-1) / np.sum(trace.target != PAD)
-    return found
+    return losses_of_copies(trace, len(those), f"{attention}.z", partial(mg.where, kept, y=0.0))

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 import minigrad as mg
-from transformer.activations import Seen
+from transformer.activations import Replacement, Seen
 from transformer.masks import Ids
 from transformer.model import Transformer
 from transformer.one_stack import DecoderOnly, EncoderOnly
@@ -39,6 +39,12 @@ class Trace:
     seen: Seen
     loss: mg.Tensor
     parameters: dict[str, Array]
+
+    def gradient(self, name: str) -> Array:
+        """d loss / d activation, of the activation's shape. An unknown name raises UnknownActivation."""
+        gradient = self.seen[name].grad
+        assert gradient is not None  # a trace gives every activation one
+        return gradient.data
 
 
 def traced(model: Transformer, source: Any, target_in: Any, target: Any, label_smoothing: float = 0.0) -> Trace:
@@ -71,18 +77,25 @@ def losses(trace: Trace, name: str, values: Array) -> Array:
     """
     if len(trace.source) != 1:
         raise ValueError(f"losses: the trace is of {len(trace.source)} sentences; give one of a single sentence")
-    count = len(values)
-    source, target_in, target = (np.repeat(ids, count, axis=0) for ids in (trace.source, trace.target_in, trace.target))
-    with mg.no_grad(), trace.model.patch({name: values}):
+    return losses_of_copies(trace, len(values), name, values)
+
+
+def losses_of_copies(trace: Trace, count: int, name: str, replacement: Replacement) -> Array:
+    """The losses of `count` copies of the trace's batch, in which one activation is replaced, all else as it was.
+
+    replacement: as `model.patch` takes it, for the copies one behind the other: (count * B, ...).
+    """
+    source, target_in, target = (np.tile(ids, (count, 1)) for ids in (trace.source, trace.target_in, trace.target))
+    with mg.no_grad(), trace.model.patch({name: replacement}):
         if name.startswith(("source", "encoder")):
             logits = trace.model(source, target_in)
         else:  # what the encoder makes is as it was
-            memory = np.repeat(trace.seen["encoder.out"].data, count, axis=0)
+            memory = np.tile(trace.seen["encoder.out"].data, (count, 1, 1))
             logits = trace.model.decode(target_in, mg.Tensor(memory), source)
         each = mg.cross_entropy(
             logits, target, ignore_index=PAD, label_smoothing=trace.label_smoothing, reduction="none"
         )
-    found: Array = each.data.sum(axis=-1) / np.sum(trace.target != PAD)
+    found: Array = each.data.reshape(count, -1).sum(axis=-1) / np.sum(trace.target != PAD)
     return found
 
 

@@ -6,10 +6,11 @@ from typing import Any
 import numpy as np
 
 from transformer.blocks import Kind
+from transformer.study.heads import Sight
 from transformer.study.ledger import Ledger
 from transformer.study.page.encoded import encoded
 from transformer.study.page.figure_map import TOP, FigureMap, output_of
-from transformer.study.trace import Array, Trace
+from transformer.study.trace import Trace
 
 ATTENTION = ("q", "k", "v", "scores", "pattern", "z", "out")
 TENSORS: Mapping[Kind, Sequence[str]] = {
@@ -59,37 +60,28 @@ def boxes(
 def ledger_of(trace: Trace, name: str, ledgers: Mapping[str, Ledger]) -> dict[str, Any]:
     """What was summed into the gradient of an activation, and how far the sum is from the gradient of the trace."""
     contributions = ledgers[name].contributions
-    gradient = trace.seen[name].grad
-    assert gradient is not None
+    gradient = trace.gradient(name)
     total = sum((contribution.value for contribution in contributions), np.zeros(gradient.shape))
     return {
         "entries": [
             {"name": c.words, "path": c.path, "norm": c.norm, "value": encoded(c.value[0])} for c in contributions
         ],
-        "norm": float(np.linalg.norm(gradient.data)),
-        "difference": float(np.abs(total - gradient.data).max(initial=0)),
+        "norm": float(np.linalg.norm(gradient)),
+        "difference": float(np.abs(total - gradient).max(initial=0)),
     }
 
 
 def exact(trace: Trace, path: str) -> dict[str, Any]:
     """What holds exactly in an attention: rows of dS sum to 0 (the largest sum), masked cells have gradient 0."""
-    gradient = trace.seen[f"{path}.scores"].grad
-    assert gradient is not None
-    masked = hidden(trace, path)
-    at_masked = gradient.data[..., masked]
+    gradient = trace.gradient(f"{path}.scores")
+    masked = ~Sight.of(trace, path).visible[0]
+    at_masked = gradient[..., masked]
     return {
-        "row_sum": float(np.abs(gradient.data.sum(axis=-1)).max(initial=0)),
+        "row_sum": float(np.abs(gradient.sum(axis=-1)).max(initial=0)),
         "masked": int(at_masked.size),
         "masked_zero": not at_masked.any(),
         "hidden": masked.astype(int).tolist() if masked.any() else None,
     }
-
-
-def hidden(trace: Trace, path: str) -> Array:
-    """Which cells of an attention's scores are masked for every sentence: what is yet to come; (T_q, T_k) booleans."""
-    shape = trace.seen[f"{path}.pattern"].shape[-2:]
-    later: Array = np.triu(np.ones(shape, bool), k=1)
-    return later if path.startswith("decoder") and path.endswith("self_attention") else np.zeros(shape, bool)
 
 
 def _sources(figure: FigureMap) -> dict[str, list[str]]:

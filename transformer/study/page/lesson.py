@@ -93,12 +93,11 @@ def activation(trace: Trace, name: str) -> dict[str, Any]:
     and its output no value: the script takes them from each other.
     """
     found = trace.seen[name]
-    assert found.grad is not None
     last = name.rpartition(".")[2]
     kind: Literal["f4", "f8"] = "f8" if last in ("scores", "pattern") else "f4"
     told = encoded(found.data[0], kind)
     if last != "inner":
-        told["gradient"] = encoded(found.grad.data[0], kind)["data"]
+        told["gradient"] = encoded(trace.gradient(name)[0], kind)["data"]
     if last == "hidden":
         del told["data"]
     nudges = NUDGES if last == "scores" else NUDGES[:1] if last in NUDGED else ()

@@ -16,16 +16,15 @@ ENTRIES = 256
 
 def of_activation(trace: Trace, name: str, hand: Hand) -> dict[str, Any]:
     """The norm of the tape's gradient, and the others' largest difference from it, relative to its largest entry."""
-    gradient = trace.seen[name].grad
-    assert gradient is not None
-    size = gradient.data.size
+    gradient = trace.gradient(name)
+    size = gradient.size
     places = np.random.default_rng(0).permutation(size)[:ENTRIES]
-    greatest = np.abs(gradient.data).max(initial=0)
+    greatest = np.abs(gradient).max(initial=0)
     return {
         "tensor": name,
-        "norm": float(np.linalg.norm(gradient.data)),
-        "hand": relative(hand.activations[name].gradient, gradient.data),
-        "difference": relative(differences(trace, name, places), gradient.data.reshape(-1)[places], greatest),
+        "norm": float(np.linalg.norm(gradient)),
+        "hand": relative(hand.activations[name].gradient, gradient),
+        "difference": relative(differences(trace, name, places), gradient.reshape(-1)[places], greatest),
     }
 
 

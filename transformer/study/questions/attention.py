@@ -12,7 +12,6 @@ from transformer.masks import padding_mask
 from transformer.study.figures import Lines, Table, Words
 from transformer.study.figures.figure import Label
 from transformer.study.questions.answer import Answer, Subject
-from transformer.study.questions.cotangents import cotangent
 from transformer.study.trace import Array, Trace
 from transformer.vocabulary import PAD
 
@@ -42,7 +41,7 @@ def gradients_of_attention(subject: Subject) -> Answer:
     x, m = inside.by_query + inside.by_key + inside.by_value, outside.by_key + outside.by_value
     each = [_inputs(trace, f"decoder.layers.{n}.cross_attention") for n in range(layers)]
     memory = np.sum([part.by_key + part.by_value for part in each], axis=0)
-    gap = f"{np.abs(memory - cotangent(trace, 'encoder.out')).max():.1g}"
+    gap = f"{np.abs(memory - trace.gradient('encoder.out')).max():.1g}"
     question = Words(
         "What exactly are the gradients of attention: for x, for W_Q, W_K, W_V, and in cross-attention for the "
         "encoder's output?",
@@ -93,7 +92,7 @@ _EDGES: tuple[tuple[str, str], ...] = (
 def _edges(trace: Trace, path: str) -> list[Array]:
     """The gradients in the order of _EDGES."""
     weight = {name: trace.parameters[f"{path}.{name}.weight"] for name in ("query", "key", "value", "output")}
-    seen = {name: cotangent(trace, f"{path}.{name}") for name in ("out", "z", "pattern", "v", "scores", "q", "k")}
+    seen = {name: trace.gradient(f"{path}.{name}") for name in ("out", "z", "pattern", "v", "scores", "q", "k")}
     return [
         seen["out"], weight["output"], *(seen[name] for name in ("z", "pattern", "v", "scores", "q", "k")),
         weight["query"], weight["key"], weight["value"], *_inputs(trace, path),
@@ -103,7 +102,7 @@ def _edges(trace: Trace, path: str) -> list[Array]:
 def _inputs(trace: Trace, path: str) -> Inputs:
     parameters = dict(trace.model.named_parameters())
     return Inputs(*(
-        cotangent(trace, f"{path}.{name}") @ parameters[f"{path}.{name}.weight"].data.T
+        trace.gradient(f"{path}.{name}") @ parameters[f"{path}.{name}.weight"].data.T
         for name in ("query", "key", "value")
     ))  # fmt: skip
 
@@ -214,6 +213,6 @@ def _sharpened(trace: Trace, multiplier: float) -> tuple[float, float]:
     path = f"decoder.layers.{trace.model.config.layers - 1}.cross_attention"
     logits = mg.Tensor(multiplier * trace.seen[f"{path}.scores"].data, requires_grad=True)
     pattern = mg.softmax(logits, where=padding_mask(trace.source != PAD))
-    (gradient,) = mg.gradients(pattern, [logits], cotangent(trace, f"{path}.pattern"))
+    (gradient,) = mg.gradients(pattern, [logits], trace.gradient(f"{path}.pattern"))
     logs = np.log(np.where(pattern.data > 0, pattern.data, 1.0))
     return float(np.linalg.norm(gradient.data)), float(-(pattern.data * logs).sum(-1).mean())

@@ -9,7 +9,6 @@ import minigrad as mg
 from transformer.study.figures import Table, Words
 from transformer.study.figures.figure import Label
 from transformer.study.questions.answer import Answer, Subject
-from transformer.study.questions.cotangents import cotangent
 from transformer.study.trace import Array, Trace
 
 
@@ -77,7 +76,7 @@ def broadcast_shapes(subject: Subject) -> Answer:
 
 def _bias_of_logits(trace: Trace) -> Broadcast:
     bias = dict(trace.model.named_parameters())["output.bias"].data
-    before = cotangent(trace, "logits")
+    before = trace.gradient("logits")
     axes = _added_axes(bias.shape, before.shape)
     after = before.sum(axis=axes).reshape(bias.shape)
     return Broadcast(

@@ -15,7 +15,6 @@ from transformer.study.figures import Lines, Table, Words
 from transformer.study.figures.figure import Label
 from transformer.study.heads import words_for
 from transformer.study.questions.answer import Answer, Subject
-from transformer.study.questions.cotangents import cotangent
 from transformer.study.trace import Array, Trace, in_float64, losses, traced
 from transformer.vocabulary import PAD
 
@@ -131,7 +130,7 @@ def _with_keys_as_they_are(trace: Trace) -> Trace:
 
 def _checked(trace: Trace, name: str) -> Checked:
     """The bias of the keys (1, T_k, E) of this name."""
-    gradient = cotangent(trace, name)[0]
+    gradient = trace.gradient(name)[0]
     rule = gradient.sum(axis=0)
     sample = np.unique(np.linspace(0, len(rule) - 1, SAMPLE).astype(int))
     slope = bias_by_differences(trace, name, sample)

@@ -13,7 +13,6 @@ from transformer.masks import Mask, decoder_mask
 from transformer.study.figures import Table, Words
 from transformer.study.figures.figure import Label
 from transformer.study.questions.answer import Answer, Subject
-from transformer.study.questions.cotangents import cotangent
 from transformer.study.trace import Array
 from transformer.vocabulary import PAD
 
@@ -29,7 +28,7 @@ def fully_masked_row(subject: Subject) -> Answer:
     trace = subject.trace
     path = f"decoder.layers.{trace.model.config.layers - 1}.cross_attention"
     q, k, v = (trace.seen[f"{path}.{name}"].data[0, 0] for name in "qkv")
-    dz = cotangent(trace, f"{path}.z")[0, 0]
+    dz = trace.gradient(f"{path}.z")[0, 0]
     mask = np.ones((len(q), len(k)), dtype=bool)
     mask[-1] = False
     naive, ours = (_not_numbers(steps, (q, k, v), mask, dz) for steps in (_steps_with_inf, _steps_with_where))
@@ -152,7 +151,7 @@ def ways_to_mask(subject: Subject) -> Answer:
     """
     trace = subject.trace
     path = f"decoder.layers.{trace.model.config.layers - 1}.self_attention"
-    scores, g = trace.seen[f"{path}.scores"].data[0, 0], cotangent(trace, f"{path}.pattern")[0, 0]
+    scores, g = trace.seen[f"{path}.scores"].data[0, 0], trace.gradient(f"{path}.pattern")[0, 0]
     mask = np.broadcast_to(decoder_mask(trace.target_in != PAD, len(scores)), (1, 1, *scores.shape))[0, 0]
     found = {
         (name, dtype): _masked(way, scores.astype(dtype), g.astype(dtype), mask)

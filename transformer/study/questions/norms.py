@@ -10,7 +10,6 @@ import numpy as np
 import minigrad as mg
 from transformer.study.figures import Bars, Words
 from transformer.study.questions.answer import Answer, Subject
-from transformer.study.questions.cotangents import cotangent
 from transformer.study.trace import Array
 
 EPS = 1e-5
@@ -91,7 +90,7 @@ def _last_norm(subject: Subject) -> tuple[Array, Array, Array]:
         if config.norm == "post"
         else (f"{layer}.cross_attention_norm.out", f"{layer}.feed_forward_norm.normal")
     )
-    return trace.seen[entering].data[0], gain, cotangent(trace, leaving)[0]
+    return trace.seen[entering].data[0], gain, trace.gradient(leaving)[0]
 
 
 def _terms(x: Array, gain: Array, g: Array, eps: float) -> Terms:

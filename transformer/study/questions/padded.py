@@ -8,7 +8,6 @@ from transformer.masks import Ids
 from transformer.study.figures import Table, Words
 from transformer.study.figures.figure import Label
 from transformer.study.questions.answer import Answer, Subject
-from transformer.study.questions.cotangents import cotangent
 from transformer.study.trace import Array, Trace, traced
 from transformer.vocabulary import PAD
 
@@ -27,7 +26,7 @@ def padding(subject: Subject) -> Answer:
     """
     trace, padded = subject.trace, _padded(subject.trace)
     noise = {name: _noise(padded, name) for name in ("source_positions.out", "target_positions.out")}
-    reached = max(float(np.abs(cotangent(padded, name)[_is_padding(padded, name)]).max()) for name in noise)
+    reached = max(float(np.abs(padded.gradient(name)[_is_padding(padded, name)]).max()) for name in noise)
     with mg.enable_grad(), padded.model.patch(noise):
         logits = padded.model(padded.source, padded.target_in)
         same = mg.cross_entropy(logits, padded.target, PAD, padded.label_smoothing)

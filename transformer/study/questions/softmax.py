@@ -11,7 +11,6 @@ import minigrad as mg
 from transformer.study.figures import Bars, Grid, Table, Words
 from transformer.study.figures.figure import Label
 from transformer.study.questions.answer import Answer, Subject
-from transformer.study.questions.cotangents import cotangent
 from transformer.study.trace import Array
 from transformer.vocabulary import PAD
 
@@ -99,9 +98,9 @@ def softmax_jacobian(subject: Subject) -> Answer:
     place = int(written[row])
     scores = mg.Tensor(trace.seen[f"{path}.scores"].data[0, head, place])
     jacobian = mg.jacobian(lambda s: mg.softmax(s, where=words))(scores).data
-    ds = jacobian.T @ cotangent(trace, f"{path}.pattern")[0, head, place]
+    ds = jacobian.T @ trace.gradient(f"{path}.pattern")[0, head, place]
     total = f"{np.abs(jacobian.sum(axis=1)).max():.1g}"
-    gap = f"{np.abs(ds - cotangent(trace, f'{path}.scores')[0, head, place]).max():.1g}"
+    gap = f"{np.abs(ds - trace.gradient(f'{path}.scores')[0, head, place]).max():.1g}"
     low, high = (f"{bound(pattern[head, row][words]):.3g}" for bound in (np.min, np.max))
     size, word, number = len(words), subject.target_words[place], int(head) + 1
     question = Words(
@@ -186,7 +185,7 @@ def _hardest(subject: Subject) -> Place:
     y = np.zeros(logits.shape[1])
     y[right] = 1
     p = probabilities[place]
-    taped = cotangent(trace, "logits")[0, place] * len(written)
+    taped = trace.gradient("logits")[0, place] * len(written)
     return Place(place, len(written), right, logits[place], p, y, p - y, taped)
 
 

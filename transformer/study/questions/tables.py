@@ -15,7 +15,6 @@ from transformer.masks import Ids
 from transformer.study.figures import Bars, Words
 from transformer.study.figures.figure import Label
 from transformer.study.questions.answer import Answer, Subject
-from transformer.study.questions.cotangents import cotangent
 from transformer.study.trace import Array
 from transformer.vocabulary import BOS, PAD, SPECIALS
 
@@ -81,7 +80,7 @@ def _read_twice(subject: Subject) -> Read:
     ):
         if _repeats(ids):
             shown = np.flatnonzero(ids != PAD)
-            cotangents = cotangent(trace, f"{side}_embedding.out")[0, shown]
+            cotangents = trace.gradient(f"{side}_embedding.out")[0, shown]
             return Read(here, ids[shown], [words[place] for place in shown], cotangents, rows)
     shown = np.flatnonzero(trace.source[0] != PAD)
     ids = np.append(trace.source[0, shown[:-1]], trace.source[0, shown[0]])
@@ -90,7 +89,7 @@ def _read_twice(subject: Subject) -> Read:
         "No word stands twice in this sentence; if its last word were its first again, with the same cotangents",
         "这个句子里没有重复的词；假如最后一个词换成第一个词，而各处的梯度不变",
     )
-    return Read(where, ids, told, cotangent(trace, "source_embedding.out")[0, shown], len(subject.source_vocabulary))
+    return Read(where, ids, told, trace.gradient("source_embedding.out")[0, shown], len(subject.source_vocabulary))
 
 
 def _repeats(ids: Ids) -> bool:
