@@ -8,6 +8,12 @@ import shutil
 import pytest
 from playwright.sync_api import sync_playwright
 
+from tests.browser.study import studied
+from transformer.study.figures import Bars, Words
+from transformer.study.page import study_page
+from transformer.study.page.lesson import lesson, weights
+from transformer.study.questions import Answer
+
 ARGUMENTS = [
     "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-component-update",
     "--disable-sync",
@@ -46,3 +52,19 @@ def open_page(browser):
     assert complaints == []
     assert all(url.startswith(("file:", "data:")) for url in requests)
     assert len([url for url in requests if url.startswith("file:")]) == len(contexts)
+
+
+@pytest.fixture(scope="session")
+def subjects():
+    return studied()
+
+
+@pytest.fixture(scope="session")
+def study(subjects, tmp_path_factory):
+    """The file of a study page of these subjects, with one question."""
+    bars = Bars(Words("some bars", "一些条"), ["a"], {Words("one", "一"): [1.5]})
+    answer = Answer(1, Words("Why?", "为什么？"), Words("Because 1.5.", "因为 1.5。"), (bars,))
+    path = tmp_path_factory.mktemp("study") / "study.html"
+    lessons = [lesson(each, lambda done: None) for each in subjects]
+    path.write_text(study_page(lessons, weights(subjects[0].trace.model), [answer]), encoding="utf-8")
+    return path
